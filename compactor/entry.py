@@ -1,0 +1,62 @@
+"""The text of a compact entry: its frame, its headings, and taking one apart again.
+
+The text goes to the agent's model as it is (nanobot puts it at the end of its system prompt), so
+what it is must stand in it: a reference to an earlier conversation, and no request.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+FRAME = (
+    "[Compact entry: notes on the earlier part of this conversation, for reference only. "
+    "They are not a request and contain no instructions; answer the messages that follow.]"
+)
+
+
+class Heading(StrEnum):
+    """The sections of an entry, in the order of a hand-off. Those without content are left out."""
+
+    GOAL = "Goal"
+    DONE = "Done"
+    OPEN = "Open"
+    DECISIONS = "Decisions and constraints"
+    FACTS = "Exact facts"
+    CHANNELS = "Other channels"
+    # Quoted word for word, under a cap of their own:
+    REQUEST = "Request being answered"
+    LAST_EXCHANGE = "Last exchange"
+    DELIVERED = "Delivered, unanswered"
+
+
+QUOTED = (Heading.REQUEST, Heading.LAST_EXCHANGE, Heading.DELIVERED)
+_BY_LINE = {f"## {heading}": heading for heading in Heading}
+
+
+def render_sections(sections: dict[Heading, str]) -> str:
+    """Return the sections as text, in their order, without the empty ones."""
+    return "\n\n".join(
+        f"## {heading}\n{sections[heading].strip()}"
+        for heading in Heading
+        if sections.get(heading, "").strip()
+    )
+
+
+def parse_sections(text: str) -> dict[Heading, str]:
+    """Return the sections of an entry; what stands under no heading of ours is not in them."""
+    sections: dict[Heading, str] = {}
+    current: Heading | None = None
+    lines: list[str] = []
+    for line in [*text.split("\n"), "## "]:
+        if not line.startswith("## "):
+            lines.append(line)
+            continue
+        if current is not None:
+            sections[current] = "\n".join(lines).strip()
+        current, lines = _BY_LINE.get(line.rstrip()), []
+    return sections
+
+
+def frame(body: str) -> str:
+    """Return the entry as it is stored."""
+    return f"{FRAME}\n\n{body}"

@@ -1,0 +1,128 @@
+"""Every error that the library raises.
+
+    SessionError
+    ├── StoreError                      the store as a whole can't be used
+    │   ├── StoreLocationError          the URL names no kind of store that we know
+    │   ├── StoreUnavailableError       the folder is missing or can't be read
+    │   ├── StoreOwnershipError         the folder or a file belongs to another user
+    │   └── StoreBusyError              another worker holds it
+    └── SessionFault                    one session; the others go on
+        ├── UnknownSessionError         no session has that key
+        ├── AmbiguousKeyError           the key stands in several folders
+        ├── UnreadableSessionError      its record can't be understood
+        └── SessionWriteError           its record can't be replaced
+
+`exit_code` is what a command ends with when the error reaches its edge (the numbers are those of
+sysexits.h where it has one).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class SessionError(Exception):
+    """Base of all errors of this package."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class StoreError(SessionError):
+    """The store as a whole can't be used."""
+
+    exit_code = 69
+
+
+class StoreLocationError(StoreError):
+    """The URL of a store can't be understood."""
+
+    exit_code = 78
+
+    def __init__(self, url: str, problem: str) -> None:
+        self.url = url
+        self.problem = problem
+        super().__init__(f"store {url!r}: {problem}")
+
+
+class StoreUnavailableError(StoreError):
+    """The store is missing or can't be read."""
+
+    def __init__(self, place: str, problem: str) -> None:
+        self.place = place
+        self.problem = problem
+        super().__init__(f"store {place!r}: {problem}")
+
+
+class StoreOwnershipError(StoreError):
+    """A folder or file belongs to a user who is not the one that runs us."""
+
+    exit_code = 78
+
+    def __init__(self, place: str, *, owner: str, user: str) -> None:
+        self.place = place
+        self.owner = owner
+        self.user = user
+        super().__init__(
+            f"{place!r} belongs to {owner}, and this process runs as {user}: "
+            f"run it as {owner}, or give the folder and all its files to one user (chown -R)",
+        )
+
+
+class StoreBusyError(StoreError):
+    """Another worker holds the store."""
+
+    exit_code = 75
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        super().__init__(f"another worker holds {place!r}: wait for it, or stop it")
+
+
+class SessionFault(SessionError):  # noqa: N818 - a family of errors, each of which ends in Error
+    """Something is wrong with one session; the others are not concerned."""
+
+    exit_code = 3
+
+
+class UnknownSessionError(SessionFault):
+    """No session has that key."""
+
+    exit_code = 2
+
+    def __init__(self, key: str, *, near: tuple[str, ...] = ()) -> None:
+        self.key = key
+        self.near = near
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        super().__init__(f"no session has the key {key!r}{hint}")
+
+
+class AmbiguousKeyError(SessionFault):
+    """The key stands in several folders of the store."""
+
+    exit_code = 2
+
+    def __init__(self, key: str, *, folders: tuple[str, ...]) -> None:
+        self.key = key
+        self.folders = folders
+        super().__init__(
+            f"the key {key!r} stands in several folders: {', '.join(map(repr, folders))}; "
+            "name one with --folder",
+        )
+
+
+class UnreadableSessionError(SessionFault):
+    """The record of a session can't be understood, so it is left alone."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.name = name
+        self.problem = problem
+        super().__init__(f"session file {name!r}: {problem}")
+
+
+class SessionWriteError(SessionFault):
+    """The record of a session can't be replaced; it is as it was."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.name = name
+        self.problem = problem
+        super().__init__(f"session file {name!r} was not changed: {problem}")

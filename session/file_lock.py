@@ -1,0 +1,68 @@
+"""The lock that a folder's agent takes too, and the manners of sharing it.
+
+nanobot (since August 2026) takes `.session-files.lock` with the filelock package around every read
+and write, and waits for it on its event loop. So it is held for milliseconds, and on a folder that
+an agent may be using it is taken at most four times a second.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+
+from session.errors import StoreBusyError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+AGENT_LOCK_NAME = ".session-files.lock"
+PAUSE_SECONDS = 0.25
+PATIENCE_SECONDS = 5.0
+
+
+class AgentLock:
+    """The shared lock of one folder. `pace` is the least time between two takings, in seconds."""
+
+    def __init__(self, folder: Path, *, pace: float = PAUSE_SECONDS) -> None:
+        self._path = folder / AGENT_LOCK_NAME
+        self._pace = pace
+        self._free_at = 0.0
+        self._mutex = threading.Lock()
+        self._never = threading.Event()
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether somebody takes this lock: its file is there."""
+        return self._path.exists()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock; raises `filelock.Timeout` if nobody gives it up for five seconds."""
+        with self._mutex:
+            self._never.wait(max(0.0, self._free_at - time.monotonic()))
+            try:
+                with FileLock(self._path, timeout=PATIENCE_SECONDS):
+                    yield
+            finally:
+                self._free_at = time.monotonic() + self._pace
+
+
+@contextmanager
+def hold_exclusively(path: Path, *, place: str) -> Iterator[None]:
+    """Hold `path` as the only worker; raises `StoreBusyError` at once if somebody else does.
+
+    The kernel frees the lock of a dead holder, so a left-over file blocks nobody.
+    """
+    try:
+        with FileLock(path, timeout=0, mode=0o600):
+            yield
+    except Timeout:
+        raise StoreBusyError(place) from None
+
+
+__all__ = ["AGENT_LOCK_NAME", "AgentLock", "Timeout", "hold_exclusively"]

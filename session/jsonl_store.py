@@ -1,0 +1,311 @@
+"""Sessions in folders of JSON Lines files, nanobot's own layout.
+
+A compaction rewrites the header line, drops the provider state and copies every other byte. Nothing
+is ever renamed, and whatever is ours lies in `.compactor/` inside the folder.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from session.durable import SwapResult, prepare_area, recover, swap_file
+from session.errors import (
+    SessionWriteError,
+    StoreOwnershipError,
+    StoreUnavailableError,
+    UnreadableSessionError,
+)
+from session.file_lock import AgentLock, Timeout, hold_exclusively
+from session.kernel import ExchangeMissingError, current_user, user_name
+from session.keys import SUFFIX, guess_key, key_of_stem
+from session.model import FileIdentity, SessionRef
+from session.store import (
+    CommitResult,
+    CommitStatus,
+    SessionEntry,
+    SessionStore,
+    SessionTail,
+    StoredSession,
+    find_conflict,
+)
+from session.tail import HEADER_LIMIT, read_tail
+from session.transcript import Transcript, decode_header
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from session.projection import ProjectionChange
+    from session.record import Header
+
+_ATTEMPTS = 3  # how often a commit starts over because the file has just changed
+_WORKER_LOCK = "worker.lock"
+_GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """A file as it was read: what a commit compares with."""
+
+    entry: SessionEntry
+    identity: FileIdentity
+    transcript: Transcript
+
+
+class JsonlStore(SessionStore):
+    """The sessions of one or more folders.
+
+    `agent_stopped` says that no agent is running: then nobody needs the pauses between two takings
+    of the shared lock, and a plain replace is safe where the file system can't exchange names.
+    """
+
+    def __init__(self, folders: Sequence[Path], *, agent_stopped: bool = False) -> None:
+        self.folders = tuple(folders)
+        self._agent_stopped = agent_stopped
+        self._locks = {
+            folder: AgentLock(folder, pace=0.0) if agent_stopped else AgentLock(folder)
+            for folder in self.folders
+        }
+        self._paths = {str(folder): folder for folder in self.folders}
+
+    def list_sessions(self) -> list[SessionEntry]:
+        """Return the sessions of all folders; see `SessionStore`.
+
+        Raises `StoreOwnershipError` if a folder or a session file belongs to another user: what we
+        wrote there its agent could not write any more.
+        """
+        return [entry for folder in self.folders for entry in self._list_folder(folder)]
+
+    def _list_folder(self, folder: Path) -> Iterator[SessionEntry]:
+        try:
+            _check_owner(folder, folder.stat())
+            with os.scandir(folder) as found:
+                files = sorted(
+                    (file for file in found if file.name.endswith(SUFFIX)), key=lambda f: f.name
+                )
+        except OSError as error:
+            raise StoreUnavailableError(str(folder), _reason(error)) from error
+        new: set[str] = set()
+        old: list[SessionEntry] = []
+        for file in files:
+            if file.name.startswith("."):
+                continue
+            key = key_of_stem(file.name.removesuffix(SUFFIX))
+            problem = self._look(folder, file)
+            if key is None:
+                if problem == _GONE:
+                    continue
+                key = self._old_key(folder / file.name, problem)
+                old.append(self._entry(folder, key, file.name, problem))
+            elif problem != _GONE:
+                new.add(key)
+                yield self._entry(folder, key, file.name, problem)
+        # The same key under an old and a new name: the new one counts.
+        yield from (entry for entry in old if entry.ref.key not in new)
+
+    def _look(self, folder: Path, file: os.DirEntry[str]) -> str | None:
+        try:
+            status = file.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return _GONE
+        if stat.S_ISLNK(status.st_mode):
+            return "a symbolic link, which is not followed"
+        if not stat.S_ISREG(status.st_mode):
+            return "not a regular file"
+        _check_owner(folder / file.name, status)
+        return None
+
+    def _old_key(self, path: Path, problem: str | None) -> str:
+        stem = path.name.removesuffix(SUFFIX)
+        if problem is None:
+            try:
+                with path.open("rb") as file:
+                    header = decode_header(file.readline(HEADER_LIMIT))
+            except OSError:
+                header = None
+            if header is not None and header.key is not None:
+                return header.key
+        return guess_key(stem)
+
+    def _entry(self, folder: Path, key: str, name: str, problem: str | None) -> SessionEntry:
+        return SessionEntry(SessionRef(str(folder), folder.name, key), name, problem)
+
+    def peek(self, entry: SessionEntry) -> SessionTail:
+        """Read the header and the newest messages; see `SessionStore`."""
+        path = self._readable(entry)
+        try:
+            with path.open("rb") as file:
+                tail = read_tail(file)
+                modified = _modified(os.fstat(file.fileno()))
+        except OSError as error:
+            raise UnreadableSessionError(entry.name, _reason(error)) from error
+        if tail is None:
+            return self.load(entry).tail
+        header, messages, first = tail
+        _check_metadata(entry.name, header)
+        return SessionTail(entry.ref, header, messages, first, _in_flight(path), modified)
+
+    def load(self, entry: SessionEntry) -> StoredSession:
+        """Read one whole file; see `SessionStore`."""
+        path = self._readable(entry)
+        try:
+            data, status = _read(path)
+        except OSError as error:
+            raise UnreadableSessionError(entry.name, _reason(error)) from error
+        transcript = Transcript.parse(data)
+        if transcript.header is None:
+            problem = "no metadata line" if data else "empty"
+            raise UnreadableSessionError(entry.name, problem)
+        _check_metadata(entry.name, transcript.header)
+        return StoredSession(
+            entry.ref,
+            transcript.header,
+            transcript.messages,
+            _in_flight(path),
+            _modified(status),
+            _Version(entry, FileIdentity.of(status), transcript),
+        )
+
+    def commit(
+        self,
+        session: StoredSession,
+        change: ProjectionChange,
+        gate: Callable[[SessionTail], str | None],
+    ) -> CommitResult:
+        """Replace the projection of one file; see `SessionStore` and `session.durable`."""
+        read = session.version
+        if not isinstance(read, _Version):
+            message = "the session was not read from this store"
+            raise TypeError(message)
+        folder = self._paths[session.ref.place]
+        path = folder / read.entry.name
+        for _ in range(_ATTEMPTS):
+            try:
+                now, version = self._read_again(session, read, path)
+            except (FileNotFoundError, UnreadableSessionError) as error:
+                return CommitResult(CommitStatus.CONFLICT, str(error))
+            conflict = find_conflict(session, now, change)
+            if conflict is not None:
+                return CommitResult(CommitStatus.CONFLICT, conflict)
+            refusal = gate(now.tail)
+            if refusal is not None:
+                return CommitResult(CommitStatus.BLOCKED, refusal)
+            if self._swap(path, version, change) is SwapResult.SWAPPED:
+                return CommitResult(CommitStatus.COMMITTED)
+        return CommitResult(CommitStatus.CONFLICT, "the file keeps changing")
+
+    def _read_again(
+        self, session: StoredSession, read: _Version, path: Path
+    ) -> tuple[StoredSession, _Version]:
+        data, status = _read(path)
+        if data != read.transcript.data:
+            now = self.load(read.entry)
+            version = now.version
+            assert isinstance(version, _Version)  # noqa: S101 - `load` has just made it
+            return now, version
+        version = replace(read, identity=FileIdentity.of(status))
+        now = replace(session, in_flight=_in_flight(path), modified=_modified(status))
+        return now, version
+
+    def _swap(self, path: Path, version: _Version, change: ProjectionChange) -> SwapResult:
+        transcript, lock = version.transcript, self._locks[path.parent]
+        try:
+            return swap_file(
+                path,
+                transcript.project(change),
+                original=transcript.data,
+                expected=version.identity,
+                lock=lock.held,
+                may_replace=self._agent_stopped or lock.is_shared,
+            )
+        except FileNotFoundError:
+            return SwapResult.CHANGED
+        except Timeout as error:
+            raise SessionWriteError(path.name, "the agent holds the folder's lock") from error
+        except ExchangeMissingError as error:
+            raise SessionWriteError(path.name, _NO_EXCHANGE) from error
+        except OSError as error:
+            raise SessionWriteError(path.name, _reason(error)) from error
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Hold every folder as its one worker; see `SessionStore`."""
+        with ExitStack() as held:
+            for folder in self.folders:
+                try:
+                    _check_owner(folder, folder.stat())
+                    area = prepare_area(folder)
+                    held.enter_context(
+                        hold_exclusively(area / _WORKER_LOCK, place=str(folder))
+                    )
+                    recover(folder, self._locks[folder].held)
+                except OSError as error:
+                    raise StoreUnavailableError(str(folder), _reason(error)) from error
+            yield
+            for folder in self.folders:
+                recover(folder, self._locks[folder].held)
+
+    def _readable(self, entry: SessionEntry) -> Path:
+        if entry.problem is not None:
+            raise UnreadableSessionError(entry.name, entry.problem)
+        return self._paths[entry.ref.place] / entry.name
+
+
+def _read(path: Path) -> tuple[bytes, os.stat_result]:
+    """Read a file and the identity that it had before the first byte was read."""
+    with path.open("rb") as file:
+        status = os.fstat(file.fileno())
+        return file.read(), status
+
+
+def _modified(status: os.stat_result) -> datetime:
+    return datetime.fromtimestamp(status.st_mtime, UTC)
+
+
+def _in_flight(path: Path) -> bool:
+    """Whether the state of a running turn lies beside the file (nanobot's checkpoint)."""
+    return path.with_name(path.name.removesuffix(SUFFIX) + ".checkpoint.json").exists()
+
+
+def _check_metadata(name: str, header: Header) -> None:
+    metadata = header.fields.get("metadata")
+    if metadata and not isinstance(metadata, dict):
+        kind = type(metadata).__name__
+        raise UnreadableSessionError(name, f"its metadata is a {kind}, not an object")
+
+
+def _check_owner(path: Path, status: os.stat_result) -> None:
+    user = current_user()
+    if user is not None and status.st_uid != user:
+        raise StoreOwnershipError(
+            str(path), owner=user_name(status.st_uid), user=user_name(user)
+        )
+
+
+def _reason(error: OSError) -> str:
+    """What went wrong, and the way out where there is one."""
+    remedy = _REMEDIES.get(error.errno or 0)
+    text = (error.strerror or str(error)).lower()
+    return f"{text}: {remedy}" if remedy else text
+
+
+_NO_EXCHANGE = (
+    "this file system can't exchange two files, and nobody is known to share the folder's lock: "
+    "stop the agent and say --agent-stopped"
+)
+_REMEDIES = {
+    errno.EBUSY: "a file that is a mount point can't be replaced; mount its folder instead",
+    errno.EXDEV: "the folder spans two mounts; mount it as one",
+    errno.EROFS: "mount it writable",
+    errno.EACCES: "let the user that runs us read and write it",
+    errno.EPERM: "clear its immutable or append-only attribute (chattr)",
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space within the quota",
+    errno.ENOENT: "create it, or correct the URL of the store",
+}

@@ -1,0 +1,166 @@
+"""The few things that we ask of the operating system beyond what Python's own modules wrap."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import signal
+import sys
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows: the library works there, the worker does not
+    fcntl = None  # type: ignore[assignment]
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_MISSING = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP}
+# Folders can't be opened on Windows, and some file systems can't sync them.
+_UNSYNCABLE = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM}
+
+
+class ExchangeMissingError(OSError):
+    """Neither this system nor this file system can exchange two names."""
+
+
+@cache
+def _renameat2() -> Callable[..., int] | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    function = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # absent in old libcs
+    if function is not None:
+        path = ctypes.c_char_p
+        function.argtypes = (ctypes.c_int, path, ctypes.c_int, path, ctypes.c_uint)
+    return function  # type: ignore[no-any-return]
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Let two files change names in one step (Linux `renameat2` with `RENAME_EXCHANGE`)."""
+    rename = _renameat2()
+    if rename is None:
+        raise ExchangeMissingError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    args = (_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE)
+    if rename(*args) != 0:
+        code = ctypes.get_errno()
+        kind = ExchangeMissingError if code in _MISSING else OSError
+        raise kind(code, os.strerror(code), str(other))
+
+
+@contextmanager
+def flocked(path: Path, *, shared: bool = False, wait: bool = True) -> Iterator[bool]:
+    """Hold `path` (made if need be) locked; yields False if others hold it and `wait` is False."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if fcntl is None:
+            yield True
+            return
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        try:
+            fcntl.flock(descriptor, kind if wait else kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)
+
+
+def is_open_elsewhere(path: Path) -> bool:
+    """Whether anybody else holds the file open (asked for through a write lease, which says so)."""
+    if fcntl is None or not hasattr(fcntl, "F_SETLEASE"):
+        return False
+    with path.open("rb") as file:
+        # Should somebody open it just now, the kernel tells us with a signal that does no harm.
+        fcntl.fcntl(file, fcntl.F_SETSIG, signal.SIGURG)
+        try:
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        except OSError as error:
+            return error.errno == errno.EAGAIN  # others: leases are not to be had here
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        return False
+
+
+def fsync_folder(folder: Path) -> None:
+    """Make the names in a folder durable, where the system can."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except PermissionError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _UNSYNCABLE:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write every byte; a single call may write fewer."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def write_new(path: Path, data: bytes, *, owner: os.stat_result | None = None) -> None:
+    """Make a new file, mode 0600, and make its content durable; on failure there is none.
+
+    A failed sync is final: the kernel may report the next one as done although the data is gone.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        try:
+            if owner is not None and hasattr(os, "fchown"):
+                os.fchown(descriptor, owner.st_uid, owner.st_gid)
+            write_all(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except BaseException:
+        path.unlink()
+        raise
+
+
+def replace_durably(path: Path, data: bytes) -> None:
+    """Put `data` in the place of what `path` holds, if anything, and make it durable."""
+    fresh = path.with_name(path.name + ".new")
+    with contextlib.suppress(FileNotFoundError):
+        fresh.unlink()  # left by a killed process: only we use this name
+    write_new(fresh, data)
+    fresh.replace(path)
+    fsync_folder(path.parent)
+
+
+def append(path: Path, data: bytes) -> None:
+    """Append `data` to an existing file in one go, and make it durable."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
+    try:
+        write_all(descriptor, data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def current_user() -> int | None:
+    """Return the number of the user that we run as; None where there is no such thing."""
+    return os.geteuid() if hasattr(os, "geteuid") else None
+
+
+def user_name(uid: int) -> str:
+    """Return a user's name for a person to read."""
+    try:
+        import pwd  # noqa: PLC0415 - absent on Windows
+
+        return repr(pwd.getpwuid(uid).pw_name)
+    except (ImportError, KeyError):
+        return f"user {uid}"

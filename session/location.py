@@ -1,0 +1,51 @@
+"""From the URL of a store to the store.
+
+`jsonl:DIR`, where DIR may begin with `~` and may be a glob of folders (nanobot keeps one folder per
+workspace). Other kinds of stores join this table.
+"""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from session.errors import StoreLocationError, StoreUnavailableError
+from session.jsonl_store import JsonlStore
+
+if TYPE_CHECKING:
+    from session.store import SessionStore
+
+_SCHEME = "jsonl:"
+
+
+def open_store(
+    url: str, *, relative_to: Path | None = None, agent_stopped: bool = False
+) -> SessionStore:
+    """Open the store that `url` names; a relative folder is taken from `relative_to`.
+
+    Raises `StoreLocationError` for a URL of no known kind, and `StoreUnavailableError` where there
+    is no such folder.
+    """
+    return JsonlStore(resolve_folders(url, relative_to), agent_stopped=agent_stopped)
+
+
+def resolve_folders(url: str, relative_to: Path | None = None) -> list[Path]:
+    """Return the folders that a `jsonl:` URL names, links resolved, each of them once."""
+    if not url.startswith(_SCHEME):
+        raise StoreLocationError(url, "expected jsonl:DIR, where DIR may be a glob of folders")
+    text = url.removeprefix(_SCHEME).removeprefix("//")
+    if not text:
+        raise StoreLocationError(url, "names no folder; write for example jsonl:sessions")
+    pattern = Path(text).expanduser()
+    if not pattern.is_absolute():
+        pattern = (relative_to or Path.cwd()) / pattern
+    if pattern.is_dir() or not glob.has_magic(str(pattern)):
+        found = [pattern]
+    else:
+        found = [Path(match) for match in sorted(glob.glob(str(pattern)))]
+    folders = list(dict.fromkeys(path.resolve() for path in found if path.is_dir()))
+    if not folders:
+        kind = "is no folder" if pattern.exists() else "there is no such folder"
+        raise StoreUnavailableError(str(pattern), f"{kind}: create it, or correct the URL")
+    return folders
