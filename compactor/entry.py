@@ -6,6 +6,8 @@ what it is must stand in it: a reference to an earlier conversation, and no requ
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from enum import StrEnum
 
 FRAME = (
@@ -30,6 +32,7 @@ class Heading(StrEnum):
 
 
 QUOTED = (Heading.REQUEST, Heading.LAST_EXCHANGE, Heading.DELIVERED)
+_LINE_END = re.compile("\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 _BY_LINE = {f"## {heading}": heading for heading in Heading}
 
 
@@ -44,19 +47,30 @@ def render_sections(sections: dict[Heading, str]) -> str:
 
 def parse_sections(text: str) -> dict[Heading, str]:
     """Return the sections of an entry; what stands under no heading of ours is not in them."""
-    sections: dict[Heading, str] = {}
-    current: Heading | None = None
-    lines: list[str] = []
-    for line in [*text.split("\n"), "## "]:
+    sections: dict[Heading, list[str]] = {}
+    current: list[str] = []
+    for line in text.split("\n"):
         if not line.startswith("## "):
-            lines.append(line)
+            current.append(line)
             continue
-        if current is not None:
-            sections[current] = "\n".join(lines).strip()
-        current, lines = _BY_LINE.get(line.rstrip()), []
-    return sections
+        heading = _BY_LINE.get(line.rstrip())
+        # A heading that comes twice goes on where it was.
+        current = [] if heading is None else sections.setdefault(heading, [])
+    return {heading: "\n".join(lines).strip() for heading, lines in sections.items()}
 
 
 def frame(body: str) -> str:
     """Return the entry as it is stored."""
     return f"{FRAME}\n\n{body}"
+
+
+def clean_text(text: str) -> str:
+    """Return `text` without what can't be stored or shown: control characters, lone surrogates.
+
+    Whatever ends a line becomes a newline.
+    """
+    return "".join(
+        char
+        for char in _LINE_END.sub("\n", text)
+        if char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cs"}
+    )

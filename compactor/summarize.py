@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from compactor.entry import QUOTED, clean_text, frame, parse_sections, render_sections
+from compactor.errors import FailureKind, SummaryError
+from compactor.quote import quote_sections
+from session.projection import digest_content, digest_text
+
 if TYPE_CHECKING:
+    from compactor.model import Plan, PlanPolicy
+    from compactor.tokens import TokenCounter
     from session.message import Message
+    from session.store import StoredSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +58,76 @@ class Summarizer(Protocol):
 
     def summarize(self, request: SummaryRequest) -> Summary:
         """Write the entry's sections; raises `SummaryError` where nothing usable came of it."""
+
+
+def build_request(
+    session: StoredSession, plan: Plan, policy: PlanPolicy, counter: TokenCounter
+) -> SummaryRequest:
+    """Return what to ask an engine for a plan."""
+    return SummaryRequest(
+        key=session.ref.key,
+        previous=session.projection.entry,
+        covered=session.messages[plan.start : plan.covers],
+        kept=session.messages[plan.covers :],
+        max_tokens=policy.entry_tokens - counter.count(frame("")) - 1,
+    )
+
+
+def fingerprint_of(request: SummaryRequest, engine: Summarizer) -> str:
+    """Digest the question: the session, what is covered, the entry before it, who is asked, how.
+
+    The kept messages are not in it: an answer that was paid for stays good while they grow.
+    """
+    parts = [
+        request.key,
+        digest_content(request.covered),
+        request.previous,
+        engine.name,
+        engine.model,
+        engine.prompt,
+        request.max_tokens,
+    ]
+    return digest_text(json.dumps(parts))
+
+
+def accept_summary(summary: str, request: SummaryRequest, counter: TokenCounter) -> str:
+    """Return the cleaned text of a summary; raises `SummaryError` where it breaks a rule."""
+    text = clean_text(summary).strip()
+    if not text:
+        raise SummaryError(FailureKind.BAD_SUMMARY, "there is no text")
+    sections = parse_sections(text)
+    if not any(body for heading, body in sections.items() if heading not in QUOTED):
+        raise SummaryError(FailureKind.BAD_SUMMARY, "none of the headings has anything under it")
+    if counter.exceeds(text, request.max_tokens):
+        raise SummaryError(
+            FailureKind.BAD_SUMMARY, f"it is longer than {request.max_tokens} tokens"
+        )
+    return text
+
+
+def close_entry(
+    body: str,
+    session: StoredSession,
+    plan: Plan,
+    policy: PlanPolicy,
+    counter: TokenCounter,
+) -> str:
+    """Return the entry as it is stored: framed, and with what must be quoted word for word.
+
+    Quoted are the request of a turn that was cut inside and, where no message is kept, the last
+    exchange and what was delivered unanswered; all redacted, within `keep_tokens`.
+    """
+    quoted = quote_sections(session.messages, plan, policy, counter)
+    return frame("\n\n".join(part for part in (body, render_sections(quoted)) if part))
+
+
+def check_gain(entry: str, plan: Plan, policy: PlanPolicy, counter: TokenCounter) -> int:
+    """Return the tokens after; raises `SummaryError` where the session would not shrink enough."""
+    after = counter.count(entry) + plan.tokens_kept
+    if (plan.tokens_before - after) / plan.tokens_before < policy.min_gain:
+        raise SummaryError(
+            FailureKind.BAD_SUMMARY,
+            f"{plan.tokens_before} tokens would become {after}, "
+            f"which is less than the least gain of {policy.min_gain:.0%}",
+        )
+    return after

@@ -1,0 +1,193 @@
+"""The configuration: one TOML file, checked as a whole before anything starts.
+
+This is also the one place that reads the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from datetime import timedelta, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import tzlocal
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from compactor.durations import parse_duration, parse_duration_or_off
+from compactor.errors import ConfigError
+from compactor.model import IdlePolicy, PlanPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic_core import ErrorDetails
+
+CONFIG_VARIABLE = "COMPACTOR_CONFIG"
+CONFIG_NAME = "config.toml"
+LOCAL = "local"
+
+Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
+DurationOrOff = Annotated[timedelta | None, BeforeValidator(parse_duration_or_off)]
+
+
+def _check_zone(value: object) -> object:
+    if value == LOCAL:
+        return value
+    try:
+        ZoneInfo(value if isinstance(value, str) else "")
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        message = 'expected "local" or the name of a zone such as "Europe/Berlin" or "UTC"'
+        raise ValueError(message) from None
+    return value
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class StoreSection(_Section):
+    """Where the sessions are."""
+
+    url: str = "jsonl:sessions"
+    timezone: Annotated[str, BeforeValidator(_check_zone)] = LOCAL
+
+
+class IdleSection(_Section):
+    """When a session is due."""
+
+    ttl: DurationOrOff = timedelta(minutes=10)
+    min_tokens: int = Field(4000, ge=1)
+    min_new_tokens: int = Field(2000, ge=1)
+    stuck_after: Duration = timedelta(hours=24)
+    exclude: list[str] = ["dream:*", "heartbeat*", "cron:*"]
+    channels: dict[str, DurationOrOff] = {}
+
+
+class KeepSection(_Section):
+    """What stays as it is."""
+
+    messages: int = Field(8, ge=0)
+    tokens: int = Field(4000, ge=100)
+
+
+class SummarySection(_Section):
+    """The compact entry."""
+
+    engine: Literal["digest"] = "digest"
+    max_tokens: int = Field(1200, ge=200)
+    min_gain: float = Field(0.3, ge=0, lt=1, strict=False)
+    counter: Literal["o200k_base", "cl100k_base"] = "o200k_base"
+
+
+class StateSection(_Section):
+    """What the worker remembers."""
+
+    dir: str = "state"
+
+
+class LogSection(_Section):
+    """What the worker tells."""
+
+    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    format: Literal["text", "json"] = "text"
+
+
+class Config(_Section):
+    """All of the configuration. `file` is where it came from, None for the defaults alone."""
+
+    store: StoreSection = StoreSection()
+    idle: IdleSection = IdleSection()
+    keep: KeepSection = KeepSection()
+    summary: SummarySection = SummarySection()
+    state: StateSection = StateSection()
+    log: LogSection = LogSection()
+
+    def idle_policy(self) -> IdlePolicy:
+        """Return when a session is idle."""
+        return IdlePolicy(
+            ttl=self.idle.ttl,
+            channels=self.idle.channels,
+            exclude=tuple(self.idle.exclude),
+            stuck_after=self.idle.stuck_after,
+            zone=self._zone(),
+            zone_is_local=self.store.timezone == LOCAL,
+        )
+
+    def plan_policy(self) -> PlanPolicy:
+        """Return what is kept, and what is too little."""
+        return PlanPolicy(
+            keep_messages=self.keep.messages,
+            keep_tokens=self.keep.tokens,
+            min_tokens=self.idle.min_tokens,
+            min_new_tokens=self.idle.min_new_tokens,
+            entry_tokens=self.summary.max_tokens,
+            min_gain=self.summary.min_gain,
+        )
+
+    def _zone(self) -> tzinfo:
+        if self.store.timezone != LOCAL:
+            return ZoneInfo(self.store.timezone)
+        try:
+            return tzlocal.get_localzone()
+        except (ZoneInfoNotFoundError, ValueError) as error:
+            fault = f"TZ: {error}; correct it, or set [store] timezone"
+            raise ConfigError(LOCAL, (fault,)) from error
+
+
+def find_config(named: Path | None) -> Path | None:
+    """Return the file to read: the named one, else `$COMPACTOR_CONFIG`, else `./config.toml`.
+
+    None where none of them is there: every key has a default. Raises `ConfigError` where a file
+    that was named is missing.
+    """
+    variable = os.environ.get(CONFIG_VARIABLE)  # noqa: TID251 - this is config.py
+    path = named or (Path(variable) if variable else None)
+    if path is None:
+        default = Path(CONFIG_NAME)
+        return default if default.exists() else None
+    if not path.is_file():
+        raise ConfigError(str(path), ("there is no such file",))
+    return path
+
+
+def load_config(path: Path | None) -> Config:
+    """Read and check a file; raises `ConfigError` with every fault in it."""
+    if path is None:
+        return Config()
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(str(path), ((error.strerror or str(error)).lower(),)) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(str(path), (f"is no TOML: {error}",)) from error
+    return check_config(data, str(path))
+
+
+def check_config(data: Mapping[str, Any], file: str) -> Config:
+    """Check what a file says; raises `ConfigError` with every fault in it."""
+    try:
+        return Config.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError(file, tuple(_describe(fault) for fault in error.errors())) from None
+
+
+def _describe(fault: ErrorDetails) -> str:
+    """Say which key is wrong, how, and what would be right."""
+    path = [str(part) for part in fault["loc"]]
+    name = ".".join(path)
+    if fault["type"] == "extra_forbidden":
+        allowed = _keys_at(path[:-1])
+        kind = "section" if len(path) == 1 else "key"
+        return f"{name}: unknown {kind}; expected one of {', '.join(allowed)}"
+    problem = fault["msg"].removeprefix("Value error, ")
+    problem = problem[:1].lower() + problem[1:]
+    return f"{name}: {problem}, not {fault['input']!r}"
+
+
+def _keys_at(path: list[str]) -> list[str]:
+    model: Any = Config
+    for part in path:
+        model = model.model_fields[part].annotation
+    return list(model.model_fields)
