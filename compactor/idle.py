@@ -1,0 +1,202 @@
+"""Is a session idle? The verdict of a scan, from values alone.
+
+Activity is the time of the newest *spoken* message. `updated_at` and the file's own time are not:
+routing, heartbeats, shutdown flushes and restores move them.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from compactor.durations import say_span
+from compactor.instants import is_naive, read_instant
+from compactor.model import IdlePolicy, Reason, Verdict
+from session.message import pair_calls, spoken_flags, unanswered_calls
+from session.projection import digest_content, read_tombstone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compactor.journal import SessionMemory
+    from session.message import Message
+    from session.store import SessionTail
+
+_QUARTER = timedelta(minutes=15)
+_SLACK = timedelta(minutes=2)
+_FARTHEST_ZONE = timedelta(hours=14)
+_WRONG_ZONE = (
+    "the file was just changed, and its times are off by whole quarters of an hour: "
+    "if the agent runs in another zone, name it in [store] timezone"
+)
+
+
+def select_idle(
+    tail: SessionTail,
+    memory: SessionMemory,
+    policy: IdlePolicy,
+    *,
+    now: datetime,
+    force: bool = False,
+) -> Verdict:
+    """Say whether a session is due, as far as `tail` tells, and else the first reason why not.
+
+    What needs every message to be known (`held`) is only looked at where `tail` has them all, and
+    `covered` only where they were counted; then `due` means: load it, and ask again. `force`
+    ignores the TTL, `parked` and `held`.
+    """
+    look = _Look(tail, memory, policy, now)
+    verdicts = (verdict for verdict in look.verdicts(force=force) if verdict is not None)
+    return next(verdicts, Verdict(Reason.DUE))
+
+
+class _Look:
+    """One look at one session: everything that the checks ask for, worked out once."""
+
+    def __init__(
+        self, tail: SessionTail, memory: SessionMemory, policy: IdlePolicy, now: datetime
+    ) -> None:
+        self.tail, self.memory, self.policy, self.now = tail, memory, policy, now
+        self.spoken = [i for i, flag in enumerate(spoken_flags(tail.messages)) if flag]
+        self.last = tail.messages[self.spoken[-1]] if self.spoken else None
+        since = None if self.last is None else read_instant(self.last.timestamp, policy.zone)
+        self.idle = None if since is None else now - since
+        self.ttl = policy.ttl_of(tail.ref)
+
+    def verdicts(self, *, force: bool) -> Iterator[Verdict | None]:
+        """Yield what each check says, in the order in which reasons are told."""
+        yield self.check_time()
+        yield self.check_exclusion()
+        if not force:
+            yield self.check_activity()
+        yield self.check_work()
+        # What was undone is held whoever restores it, so this is asked ahead of `covered`.
+        if not force:
+            yield self.check_undone()
+        yield self.check_cover()
+        if not force:
+            yield self.check_parking()
+
+    def check_time(self) -> Verdict | None:
+        if self.last is None or self.idle is not None:
+            return None
+        when = self.last.timestamp
+        return Verdict(Reason.UNREADABLE, f"the newest message has no readable time: {when!r}")
+
+    def check_exclusion(self) -> Verdict | None:
+        ref = self.tail.ref
+        if self.ttl is None:
+            return Verdict(Reason.OFF, f"the TTL of channel {ref.channel!r} is off")
+        found = (pattern for pattern in self.policy.exclude if _is_like(ref.key, pattern))
+        pattern = next(found, None)
+        return None if pattern is None else Verdict(Reason.EXCLUDED, f"the key is like {pattern!r}")
+
+    def check_activity(self) -> Verdict | None:
+        if self.ttl is None or self.last is None or self.idle is None:
+            return None
+        if self.idle < timedelta(0):
+            return Verdict(Reason.ACTIVE, f"its newest time is ahead of now by {say_span(-self.idle)}")
+        if self.idle < self.ttl:
+            told = f"idle for {say_span(self.idle)}, the TTL is {say_span(self.ttl)}"
+            return Verdict(Reason.ACTIVE, told)
+        guessed = self.policy.zone_is_local and is_naive(self.last.timestamp)
+        fresh = abs(self.now - self.tail.modified) < self.ttl
+        wrong = guessed and fresh and self.is_in_wrong_zone()
+        return Verdict(Reason.ACTIVE, _WRONG_ZONE) if wrong else None
+
+    def is_in_wrong_zone(self) -> bool:
+        """Whether the newest naive time differs from the file's by what zones differ by."""
+        tail = self.tail
+        written = [tail.header.updated_at, *(message.timestamp for message in tail.messages)]
+        naive = [read_instant(value, self.policy.zone) for value in written if is_naive(value)]
+        known = [moment for moment in naive if moment is not None]
+        if not known:
+            return False
+        gap = abs(tail.modified - max(known))
+        quarters = round(gap / _QUARTER)
+        off = abs(gap - quarters * _QUARTER)
+        return quarters > 0 and off <= _SLACK and gap <= _FARTHEST_ZONE + _SLACK
+
+    def check_work(self) -> Verdict | None:
+        """A running turn, an unanswered call, a user who is owed an answer; dead after a day."""
+        # A turn that a timer began shows in its rows, though nobody speaks in them.
+        turn = None if self.is_stuck(self.tail.messages) else self.find_turn()
+        said = () if self.last is None else (self.last,)
+        work = turn or (None if self.is_stuck(said) else self.find_debt())
+        return None if work is None else Verdict(Reason.BUSY, work)
+
+    def is_stuck(self, messages: tuple[Message, ...]) -> bool:
+        """Whether the newest of these messages is too old for what it left undone to end."""
+        times = (read_instant(message.timestamp, self.policy.zone) for message in messages)
+        known = [moment for moment in times if moment is not None]
+        return bool(known) and self.now - max(known) >= self.policy.stuck_after
+
+    def find_turn(self) -> str | None:
+        if self.tail.in_flight:
+            return "a checkpoint of a running turn lies beside it"
+        return "its record says that a turn is running" if self.tail.header.has_running_turn else None
+
+    def find_debt(self) -> str | None:
+        if self.last is None:
+            return None
+        if self.last.role == "user":
+            return "the user's last message has no answer yet"
+        messages = self.tail.messages
+        unanswered = unanswered_calls(messages, pair_calls(messages))
+        if next((i for i in reversed(self.spoken) if messages[i].role != "tool"), -1) in unanswered:
+            return "a tool call has no result yet"
+        return "the last tool result has no answer yet" if self.last.role == "tool" else None
+
+    def check_undone(self) -> Verdict | None:
+        if self.tail.first != 0:
+            return None
+        messages, undone = self.tail.messages, self.memory.undone
+        tombstone = read_tombstone(self.tail.header)
+        marks = [] if undone is None else [(undone.covers, undone.content, undone.messages)]
+        if tombstone is not None:
+            marks.append((tombstone["covers"], tombstone["content"], tombstone["messages"]))
+        newest = max((i for i in self.spoken if messages[i].role == "user"), default=-1)
+        for covers, content, count in marks:
+            stands = covers <= len(messages) and digest_content(messages[:covers]) == content
+            if newest < count and stands:
+                return Verdict(Reason.HELD, "undone; waits until the user speaks again")
+        return None
+
+    def check_cover(self) -> Verdict | None:
+        tail, projection = self.tail, self.tail.projection
+        if tail.first is None or projection is None:
+            return None
+        if not self.spoken:
+            nothing = "nobody has spoken since" if tail.first else "nobody has spoken yet"
+            return Verdict(Reason.COVERED, nothing)
+        newest = tail.first + self.spoken[-1]
+        if newest < projection.covers:
+            return Verdict(Reason.COVERED, "everything that was said is covered")
+        seen = projection.stamp.get("messages") if projection.stamp else None
+        if isinstance(seen, int) and newest < seen:
+            return Verdict(Reason.COVERED, "nothing was said since it was compacted")
+        return None
+
+    def check_parking(self) -> Verdict | None:
+        until = self.memory.parked_until
+        if until is None or self.now >= until:
+            return None
+        told = f"{self.memory.parked_for}; next try at {until.isoformat(timespec='seconds')}"
+        return Verdict(Reason.PARKED, told)
+
+
+def _is_like(key: str, pattern: str) -> bool:
+    """Whether a key is like a pattern, in which `*` and `?` alone are special."""
+    return fnmatchcase(key, pattern.replace("[", "[[]"))
+
+
+def read_activity(tail: SessionTail, policy: IdlePolicy) -> datetime | None:
+    """Return when somebody last spoke, in UTC; None where nobody did or the time says nothing."""
+    spoken = [m for m, flag in zip(tail.messages, spoken_flags(tail.messages), strict=True) if flag]
+    return read_instant(spoken[-1].timestamp, policy.zone) if spoken else None
+
+
+def spoken_upto(messages: tuple[Message, ...]) -> int:
+    """Return how many messages there are up to the newest spoken one, that one included."""
+    return max((i + 1 for i, flag in enumerate(spoken_flags(messages)) if flag), default=0)
