@@ -1,0 +1,5 @@
+"""`python -m compactor` is the `compactor` command."""
+
+from compactor.cli import main
+
+main()

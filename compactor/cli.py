@@ -1,0 +1,157 @@
+"""The command line: what can be said, and what a command ends with.
+
+What a command does is imported when it is called, so that `--help` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from compactor.errors import CompactorError
+from compactor.printable import printable
+from session.errors import SessionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Command = TypeVar("Command", bound="Callable[..., Any]")
+
+INTERRUPTED_EXIT = 130
+
+
+def _common(command: Command) -> Command:
+    """Give a command the options that all of them have."""
+    options = [
+        click.option(
+            "--config",
+            "config_file",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="Configuration file.  [default: $COMPACTOR_CONFIG, then ./config.toml]",
+        ),
+        click.option("--store", "url", metavar="URL", help="In place of [store] url."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
+        click.option("--verbose", is_flag=True, help="Log more, to standard error."),
+        click.option("--folder", metavar="NAME", help="Which folder, if a KEY is in several."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+_all = click.option("--all", "everything", is_flag=True, help="List the skipped sessions too.")
+_keys = click.option(
+    "--key", "keys", multiple=True, metavar="KEY", help="Only this session (repeatable)."
+)
+_force = click.option(
+    "--force", is_flag=True, help="Ignore the TTL, `parked` and `held`; nothing else."
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="idle-compactor", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Compact the idle sessions of a chat agent, and lose nothing.
+
+    A session that has been idle longer than the TTL gets a compact entry that stands for its old
+    messages; the recent ones stay as they are. Messages never change: `undo` takes it all back.
+
+    Try it with `compactor demo`. See what a pass would do with `compactor scan --store
+    jsonl:/path/to/sessions`, and do it with `compactor once --store jsonl:/path/to/sessions`.
+    """
+
+
+@cli.command()
+@_common
+@_all
+@click.option("--dry-run", is_flag=True, help="Say what would be done; change nothing.")
+@_keys
+@_force
+@click.option("--engine", type=click.Choice(["digest"]), help="In place of [summary] engine.")
+@click.option("--agent-stopped", is_flag=True, help="No agent is running: no lock to share.")
+def once(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
+    """Make one pass over all sessions, then exit.
+
+    Meant for a systemd timer or cron, and for the moment before an agent starts. Exits 3 if a
+    session failed, 69 if the sessions can't be read, 75 if another worker holds them.
+    """
+    from compactor import commands
+
+    return commands.once(**arguments)
+
+
+@cli.command()
+@_common
+@_all
+@_keys
+@_force
+def scan(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
+    """Say what a pass would do and why, session by session.
+
+    Changes nothing, asks no model, and needs no lock.
+    """
+    from compactor import commands
+
+    return commands.scan(**arguments)
+
+
+@cli.command()
+@click.argument("key")
+@_common
+@click.option("--prompt", is_flag=True, help="Show exactly what an agent would send.")
+def show(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
+    """Show a session's compact entry, where it comes from, and the kept messages."""
+    from compactor import commands
+
+    return commands.show(**arguments)
+
+
+@cli.command()
+@click.argument("key")
+@_common
+@click.option("--all", "everything", is_flag=True, help="Back to the full transcript.")
+def undo(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
+    """Take back the last compaction of a session.
+
+    The entry before it stands again, or none. The session is then left alone until the user speaks
+    again, or until `compactor once --key KEY --force`.
+    """
+    from compactor import commands
+
+    return commands.undo(**arguments)
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option(
+    "--dir",
+    "target",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Work in this new folder and leave it there, to look around in.",
+)
+def demo(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
+    """Compact sample sessions in a throw-away folder, and show before and after.
+
+    Needs no key and no network: the entries are written by the built-in digest engine.
+    """
+    from compactor.demo import run_demo
+
+    return run_demo(**arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and exit with its code."""
+    try:
+        code = cli.main(args=arguments, prog_name="compactor", standalone_mode=False)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        code = INTERRUPTED_EXIT
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (CompactorError, SessionError) as error:
+        click.echo(f"compactor: {printable(str(error), lines=True)}", err=True)
+        code = error.exit_code
+    sys.exit(code)

@@ -1,0 +1,220 @@
+"""What each command does; here the parts are put together, and the clock is read."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+from compactor.config import Config, find_config, load_config
+from compactor.digest_summarizer import DigestSummarizer
+from compactor.identity import become_owner
+from compactor.journal import Journal, MemoryJournal
+from compactor.log import start_log
+from compactor.model import Outcome
+from compactor.pipeline import Parts, PassOptions, run_pass
+from compactor.render import print_messages, print_pass, print_stored, progress_on, stored
+from compactor.report import describe_pass, describe_stored
+from compactor.scan import find_entry
+from compactor.sqlite_journal import FILE_NAME, SqliteJournal
+from compactor.tokens import TokenCounter, load_encoding
+from compactor.undo import undo_compaction
+from session.location import open_store
+
+if TYPE_CHECKING:
+    from session.store import SessionStore
+
+FAILED_EXIT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a command is told: the configuration, what its paths are relative to, how to answer."""
+
+    config: Config
+    store_folder: Path
+    state: Path
+    as_json: bool
+
+    @classmethod
+    def load(
+        cls, config_file: Path | None, url: str | None, *, as_json: bool, verbose: bool
+    ) -> Setup:
+        """Read the configuration and start the log.
+
+        Paths in the file are relative to it, a URL on the command line to where it was typed.
+        """
+        file = find_config(config_file)
+        config = load_config(file)
+        folder = Path.cwd() if file is None else file.parent.absolute()
+        if url is not None:
+            section = config.store.model_copy(update={"url": url})
+            config = config.model_copy(update={"store": section})
+        start_log("DEBUG" if verbose else config.log.level, config.log.format)
+        state = folder / Path(config.state.dir).expanduser()
+        return cls(config, folder if url is None else Path.cwd(), state, as_json)
+
+    def open_store(self, *, agent_stopped: bool = False) -> SessionStore:
+        """Open the sessions, as their owner."""
+        store = open_store(
+            self.config.store.url, relative_to=self.store_folder, agent_stopped=agent_stopped
+        )
+        become_owner(store.places, self.state, load=self._load)
+        return store
+
+    def _load(self) -> None:
+        self.config.idle_policy()
+        load_encoding(self.config.summary.counter)
+
+    def open_journal(self, *, read_only: bool = False) -> Journal:
+        """Open the journal; who only reads gets an empty one where there is none yet."""
+        if read_only and not (self.state / FILE_NAME).exists():
+            return MemoryJournal()
+        return SqliteJournal(self.state, read_only=read_only)
+
+    @property
+    def console(self) -> Console:
+        """Where a person reads; with `--json` nothing else goes to standard output."""
+        return Console(stderr=self.as_json, highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def read_clock() -> datetime:
+    """Return now, in UTC."""
+    return datetime.now(UTC)  # noqa: TID251 - the edge, where the clock is read
+
+
+def join_parts(config: Config, store: SessionStore, journal: Journal) -> Parts:
+    """Put together what a pass works with."""
+    counter = TokenCounter(config.summary.counter)
+    return Parts(
+        store=store,
+        journal=journal,
+        engine=DigestSummarizer(counter),
+        counter=counter,
+        idle=config.idle_policy(),
+        plan=config.plan_policy(),
+        clock=read_clock,
+    )
+
+
+def once(
+    *,
+    config_file: Path | None,
+    url: str | None,
+    as_json: bool,
+    verbose: bool,
+    folder: str | None,
+    everything: bool,
+    dry_run: bool,
+    keys: tuple[str, ...],
+    force: bool,
+    engine: str | None,
+    agent_stopped: bool,
+) -> int:
+    """Make one pass and print what came of it; returns the exit code."""
+    setup = Setup.load(config_file, url, as_json=as_json, verbose=verbose)
+    if engine is not None:
+        summary = setup.config.summary.model_copy(update={"engine": engine})
+        setup = replace(setup, config=setup.config.model_copy(update={"summary": summary}))
+    options = PassOptions(keys=keys, folder=folder, force=force, dry_run=dry_run)
+    return _pass(setup, options, everything=everything, agent_stopped=agent_stopped)
+
+
+def scan(
+    *,
+    config_file: Path | None,
+    url: str | None,
+    as_json: bool,
+    verbose: bool,
+    folder: str | None,
+    everything: bool,
+    keys: tuple[str, ...],
+    force: bool,
+) -> int:
+    """Print what a pass would do; a person sees every session, whether due or not."""
+    setup = Setup.load(config_file, url, as_json=as_json, verbose=verbose)
+    options = PassOptions(keys=keys, folder=folder, force=force, dry_run=True)
+    return _pass(setup, options, everything=everything or not as_json)
+
+
+def _pass(
+    setup: Setup, options: PassOptions, *, everything: bool, agent_stopped: bool = False
+) -> int:
+    store = setup.open_store(agent_stopped=agent_stopped)
+    with ExitStack() as held:
+        if not options.dry_run:
+            held.enter_context(store.exclusive())
+        journal = setup.open_journal(read_only=options.dry_run)
+        held.callback(journal.close)
+        progress = held.enter_context(progress_on(setup.console))
+        task = progress.add_task("compacting", total=None)
+        told = replace(
+            options,
+            progress=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+        report = run_pass(join_parts(setup.config, store, journal), told)
+    if setup.as_json:
+        _print_json(describe_pass(report, everything=everything))
+    else:
+        shown = report.sessions if everything else report.due
+        print_pass(setup.console, report, shown, now=read_clock())
+    return FAILED_EXIT if report.count(Outcome.FAILED) else 0
+
+
+def show(
+    *,
+    key: str,
+    config_file: Path | None,
+    url: str | None,
+    as_json: bool,
+    verbose: bool,
+    folder: str | None,
+    prompt: bool,
+) -> int:
+    """Print one session: its entry and kept messages, or what an agent would send."""
+    setup = Setup.load(config_file, url, as_json=as_json, verbose=verbose)
+    store = setup.open_store()
+    session = store.load(find_entry(store.list_sessions(), key, folder))
+    if as_json:
+        _print_json(describe_stored(session, prompt=prompt))
+    elif prompt:
+        print_messages(setup.console, session.get_history())
+    else:
+        print_stored(setup.console, session)
+    return 0
+
+
+def undo(
+    *,
+    key: str,
+    config_file: Path | None,
+    url: str | None,
+    as_json: bool,
+    verbose: bool,
+    folder: str | None,
+    everything: bool,
+) -> int:
+    """Take back a compaction and say what stands now; returns the exit code."""
+    setup = Setup.load(config_file, url, as_json=as_json, verbose=verbose)
+    store = setup.open_store()
+    entry = find_entry(store.list_sessions(), key, folder)
+    with ExitStack() as held:
+        journal = setup.open_journal()
+        held.callback(journal.close)
+        result = undo_compaction(store, journal, entry, everything=everything, now=read_clock())
+    if as_json:
+        _print_json(result.describe())
+    else:
+        setup.console.print(stored(result.sentence))
+    return 0 if result.settled else FAILED_EXIT
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    click.echo(json.dumps(document, indent=2))

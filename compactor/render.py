@@ -1,0 +1,144 @@
+"""What a person sees: tables and texts through rich, every stored text made printable first."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from compactor.durations import say_span
+from compactor.model import Outcome, PassReport, SessionReport
+from compactor.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from rich.console import Console
+
+    from session.store import StoredSession
+
+_STYLES = {
+    Outcome.COMPACTED: "green",
+    Outcome.REAPPLIED: "green",
+    Outcome.WOULD_COMPACT: "cyan",
+    Outcome.CONFLICT: "yellow",
+    Outcome.FAILED: "red",
+}
+
+
+def stored(text: str, *, style: str = "", lines: bool = False) -> Text:
+    """Return stored text as rich prints it: no markup in it counts, nothing in it is hidden."""
+    return Text(printable(text, lines=lines), style=style)
+
+
+def print_pass(
+    console: Console, report: PassReport, sessions: Iterable[SessionReport], *, now: datetime
+) -> None:
+    """Print a table of the sessions, and what came of the pass in one line."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("session", overflow="fold", min_width=22)
+    for name in ("idle", "messages", "covered", "tokens", "after"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("outcome", overflow="fold")
+    for session in sorted(sessions, key=lambda s: (s.outcome is Outcome.SKIPPED, s.ref)):
+        table.add_row(*_row(session, now))
+    if table.row_count:
+        console.print(table)
+        console.print()
+    console.print(summarize_pass(report))
+
+
+def _row(session: SessionReport, now: datetime) -> list[Text]:
+    outcome = session.reason if session.outcome is Outcome.SKIPPED else session.outcome
+    said = Text(str(outcome), style=_STYLES.get(session.outcome, "dim"))
+    about = session.detail
+    if session.outcome in {Outcome.CONFLICT, Outcome.FAILED}:
+        about = f"{session.reason}: {about}"
+    if about:
+        said.append(f"  {printable(about)}", style="dim")
+    idle = "" if session.idle_since is None else say_span(now - session.idle_since)
+    figures = (session.messages, session.covers, session.tokens_before, session.tokens_after)
+    return [
+        stored(session.ref.key),
+        Text(idle),
+        *(Text("" if figure is None else f"{figure:,}") for figure in figures),
+        said,
+    ]
+
+
+def summarize_pass(report: PassReport) -> Text:
+    """Return what came of a pass, in one line."""
+    parts = [f"{len(report.sessions)} sessions scanned", f"{len(report.due)} due"]
+    parts += [f"{report.count(o)} {str(o).replace('_', ' ')}" for o in _STYLES if report.count(o)]
+    line = Text(", ".join(parts))
+    if report.skipped:
+        told = ", ".join(f"{count} {reason}" for reason, count in sorted(report.skipped.items()))
+        line.append(f"; left alone: {told}")
+    settled = [s for s in report.sessions if s.tokens_before and s.tokens_after]
+    before = sum(s.tokens_before or 0 for s in settled)
+    after = sum(s.tokens_after or 0 for s in settled)
+    if before:
+        line.append(f"; {before:,} tokens become {after:,} ({1 - after / before:.0%} less)")
+    return line
+
+
+def print_stored(console: Console, session: StoredSession) -> None:
+    """Print a session's entry, where it comes from, and what is kept."""
+    projection, stamp = session.projection, session.projection.stamp
+    console.print(Rule(stored(session.ref.key, style="bold")))
+    covered = f"{projection.covers} of {len(session.messages)} messages are covered"
+    console.print(Text(covered if projection.covers else "no message is covered"))
+    if stamp is not None:
+        made = f"{stamp.get('engine')} {stamp.get('model') or ''}".strip()
+        console.print(
+            stored(
+                f"generation {stamp.get('generation')}, by {made} at {stamp.get('summarized_at')}; "
+                f"{stamp.get('first_at')} to {stamp.get('last_at')}; "
+                f"{stamp.get('tokens_before')} tokens became {stamp.get('tokens_after')}"
+            )
+        )
+        if stamp.get("sources"):
+            console.print(stored(f"sources: {', '.join(map(str, stamp['sources']))}"))
+    elif projection.entry is not None:
+        console.print("the entry is not ours: the agent or somebody else wrote it")
+    if projection.entry is not None:
+        console.print()
+        console.print(stored(projection.entry, lines=True))
+    console.print()
+    console.print(Rule(Text(f"{len(session.kept)} kept messages", style="bold")))
+    print_messages(console, [message.data for message in session.kept])
+
+
+def print_messages(
+    console: Console, messages: Iterable[dict[str, Any]], *, limit: int | None = None
+) -> None:
+    """Print messages one by one; `limit` is in characters for each, None for all of it."""
+    for message in messages:
+        console.print(stored(str(message.get("role", "(no role)")), style="bold"))
+        for key, value in message.items():
+            if key in {"role", "timestamp"} or value in (None, "", []):
+                continue
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            cut = limit is not None and len(text) > limit
+            label = "" if key == "content" else f"{key}: "
+            shown = f"{label}{text[:limit] if cut else text}"
+            console.print(stored(shown, lines=True), end="")
+            console.print(Text(f" [... {len(text) - (limit or 0):,} more]" if cut else "", "dim"))
+        console.print()
+
+
+def progress_on(console: Console) -> Progress:
+    """Return a bar for the sessions of a pass; it shows itself on a terminal only."""
+    return Progress(
+        TextColumn("compacting"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )

@@ -1,0 +1,75 @@
+"""The JSON documents that the commands print: shapes that others rely on."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from compactor.model import Outcome, PassReport, SessionReport
+
+if TYPE_CHECKING:
+    from session.store import StoredSession
+
+_SETTLED = (Outcome.COMPACTED, Outcome.REAPPLIED, Outcome.WOULD_COMPACT)
+
+
+def describe_pass(report: PassReport, *, everything: bool = False) -> dict[str, Any]:
+    """Return what `once` and `scan` print; `everything` lists the skipped sessions too.
+
+    `scanned` is `due` and all of `skipped`; `due` is the sum of the outcomes. Tokens are summed
+    over what was compacted, applied again, or would be.
+    """
+    settled = [session for session in report.sessions if session.outcome in _SETTLED]
+    return {
+        "scanned": len(report.sessions),
+        "due": len(report.due),
+        "compacted": report.count(Outcome.COMPACTED),
+        "reapplied": report.count(Outcome.REAPPLIED),
+        "would_compact": report.count(Outcome.WOULD_COMPACT),
+        "conflict": report.count(Outcome.CONFLICT),
+        "failed": report.count(Outcome.FAILED),
+        "skipped": report.skipped,
+        "tokens_before": sum(session.tokens_before or 0 for session in settled),
+        "tokens_after": sum(session.tokens_after or 0 for session in settled),
+        "seconds": round(report.seconds, 3),
+        "sessions": [
+            describe_session(session) for session in (report.sessions if everything else report.due)
+        ],
+    }
+
+
+def describe_session(session: SessionReport) -> dict[str, Any]:
+    """Return one row of `sessions`."""
+    return {
+        "key": session.ref.key,
+        "folder": session.ref.folder,
+        "outcome": session.outcome,
+        "reason": session.reason,
+        "detail": session.detail,
+        "idle_since": session.idle_since.isoformat() if session.idle_since else None,
+        "messages": session.messages,
+        "covers": session.covers,
+        "tokens_before": session.tokens_before,
+        "tokens_after": session.tokens_after,
+        "audit": asdict(session.audit) if session.audit else None,
+        "engine": session.engine,
+        "model": session.model,
+        "seconds": None if session.seconds is None else round(session.seconds, 3),
+    }
+
+
+def describe_stored(session: StoredSession, *, prompt: bool) -> dict[str, Any]:
+    """Return what `show` prints: the entry, its provenance and the kept messages.
+
+    With `prompt` the messages are exactly those that an agent would send.
+    """
+    projection = session.projection
+    return {
+        "key": session.ref.key,
+        "folder": session.ref.folder,
+        "messages": len(session.messages),
+        "covers": projection.covers,
+        "entry": projection.entry,
+        "stamp": projection.stamp,
+        "kept": session.get_history() if prompt else [message.data for message in session.kept],
+    }

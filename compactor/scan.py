@@ -1,0 +1,113 @@
+"""Which sessions there are, and which of them deserve a closer look.
+
+Most sessions are done with after their header and their newest messages were read. What is left is
+loaded whole and asked again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from compactor.idle import read_activity, select_idle
+from compactor.journal import SessionMemory
+from compactor.model import IdlePolicy, Outcome, Reason, SessionReport, Verdict
+from session.errors import AmbiguousKeyError, UnknownSessionError, UnreadableSessionError
+from session.projection import read_tombstone
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from datetime import datetime
+
+    from session.model import SessionRef
+    from session.store import SessionEntry, SessionStore
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A session that looks due, and when somebody last spoke in it (None where nobody knows)."""
+
+    entry: SessionEntry
+    idle_since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What a look at every session gave; the candidates come longest idle first."""
+
+    candidates: tuple[Candidate, ...]
+    skipped: tuple[SessionReport, ...]
+
+
+def scan_sessions(
+    store: SessionStore,
+    entries: Iterable[SessionEntry],
+    memories: Mapping[SessionRef, SessionMemory],
+    policy: IdlePolicy,
+    *,
+    now: datetime,
+    force: bool = False,
+) -> Scan:
+    """Look at every entry without loading more than its end."""
+    candidates: list[Candidate] = []
+    skipped: list[SessionReport] = []
+    for entry in entries:
+        memory = memories.get(entry.ref, SessionMemory())
+        try:
+            tail = store.peek(entry)
+        except UnreadableSessionError as error:
+            skipped.append(skip(entry, Verdict(Reason.UNREADABLE, error.problem)))
+            continue
+        since = read_activity(tail, policy)
+        verdict = select_idle(tail, memory, policy, now=now, force=force)
+        undone = memory.undone is not None or read_tombstone(tail.header) is not None
+        if verdict.reason is Reason.DUE or (verdict.reason is Reason.COVERED and undone):
+            candidates.append(Candidate(entry, since))
+        else:
+            skipped.append(skip(entry, verdict, since))
+    candidates.sort(key=lambda c: (c.idle_since is None, c.idle_since or now, c.entry.ref))
+    return Scan(tuple(candidates), tuple(skipped))
+
+
+def skip(
+    entry: SessionEntry, verdict: Verdict, idle_since: datetime | None = None
+) -> SessionReport:
+    """Report a session that was left alone."""
+    return SessionReport(
+        entry.ref, Outcome.SKIPPED, verdict.reason, verdict.detail, idle_since=idle_since
+    )
+
+
+def find_entry(
+    entries: Iterable[SessionEntry], key: str, folder: str | None = None
+) -> SessionEntry:
+    """Return the one session with that key; raises `UnknownSessionError`, `AmbiguousKeyError`.
+
+    `folder` is the name or the whole path of a folder, and decides where the key stands in several.
+    """
+    known = list(entries)
+    found = [
+        entry
+        for entry in known
+        if entry.ref.key == key and folder in {None, entry.ref.folder, entry.ref.place}
+    ]
+    if not found:
+        keys = {entry.ref.key for entry in known}
+        raise UnknownSessionError(key, near=tuple(get_close_matches(key, keys, n=3)))
+    if len(found) > 1:
+        names = [entry.ref.folder for entry in found]
+        unique = len(set(names)) == len(names)
+        raise AmbiguousKeyError(
+            key, folders=tuple(names if unique else [entry.ref.place for entry in found])
+        )
+    return found[0]
+
+
+def find_entries(
+    entries: Collection[SessionEntry], keys: Collection[str], folder: str | None = None
+) -> list[SessionEntry]:
+    """Return the sessions with these keys, or all of them where `keys` is empty."""
+    if not keys:
+        return list(entries)
+    return [find_entry(entries, key, folder) for key in dict.fromkeys(keys)]
