@@ -5,29 +5,22 @@ which a writer's line would vanish with the old file. So the two files are *exch
 is still there, under our hidden name, and what was written to it in that window, or is written to
 it later through an old handle, is found and grafted onto the live file.
 
-The protocol was found by running every interleaving of such a swap with five kinds of writers,
+The protocol was found by running every interleaving of such a swap with several kinds of writers,
 crossed with a crash after each step. A crash at any point leaves the live file entirely old or
 entirely new, and `recover` finishes from the record.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
-import shutil
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from session import kernel
 from session.model import FileIdentity
-from session.swap import (
-    LINK_SUFFIX,
-    RECORD_SUFFIX,
-    TEMP_SUFFIX,
-    FilePrint,
-    Swap,
-    read_swaps,
-)
+from session.swap import RECORD_SUFFIX, TEMP_SUFFIX, FilePrint, Swap, read_swaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,13 +39,6 @@ class SwapResult(StrEnum):
 
     SWAPPED = "swapped"
     CHANGED = "changed"  # the live file is not the one that was checked; it was left alone
-
-
-class _Fate(StrEnum):
-    """What became of the file under the temporary name."""
-
-    WATCHED = "watched"  # it is the original, and stays until nobody holds it open
-    DONE = "done"  # nothing is left of the swap
 
 
 def prepare_area(folder: Path) -> Path:
@@ -76,43 +62,41 @@ def swap_file(
     `original` is what it held. Owner, mode, times and extended attributes are kept. `may_replace`
     allows a plain replace where the file system can't exchange: right only if every writer shares
     `lock`, or none is there. Raises `OSError`, `ExchangeMissingError` among them; then `live` is as
-    it was.
+    it was, or, if not even that could be arranged, whole all the same and `recover` ends it.
     """
     area = prepare_area(live.parent)
     # A recovery keeps its hands off while this is held, and an open file keeps its inode.
     with kernel.flocked(area / _COMMITS_LOCK, shared=True), live.open("rb") as held:
-        if FileIdentity.of(os.fstat(held.fileno())) != expected:
+        status = os.fstat(held.fileno())
+        if FileIdentity.of(status) != expected:
             return SwapResult.CHANGED
         temp = area / (secrets.token_hex(6) + TEMP_SUFFIX)
-        kernel.write_new(temp, content, owner=os.fstat(held.fileno()))
-        try:
-            shutil.copystat(live, temp)
-            old = FilePrint.of(live, original)
-            swap = Swap(temp, live, old, FilePrint.of(temp, content)).save()
-        except BaseException:
-            temp.unlink()  # without a record it has never been anything but ours
-            raise
+        kernel.write_new(temp, content, like=live)
+        swap = Swap(temp, live, FilePrint.of(status, original), FilePrint.of(temp.stat(), content))
         with temp.open("rb"):
-            return _exchange(swap, expected, lock, may_replace=may_replace)
+            try:
+                swap.save()
+                return _exchange(swap, expected, lock, may_replace=may_replace)
+            except OSError:
+                _back_out(swap)
+                raise
 
 
 def _exchange(swap: Swap, expected: FileIdentity, lock: Lock, *, may_replace: bool) -> SwapResult:
-    fate = _Fate.DONE
-    try:
-        with lock():
-            if FileIdentity.of(swap.live.stat(follow_symlinks=False)) == expected:
-                _change_places(swap, may_replace=may_replace)
-                fate = _settle(swap)
-    except OSError:
-        if swap.new.is_at(swap.temp):  # nothing has changed places
-            swap.discard()
-        raise
-    if fate is _Fate.WATCHED:
-        kernel.fsync_folder(swap.live.parent)
-        kernel.fsync_folder(swap.temp.parent)
-        return SwapResult.SWAPPED
-    swap.discard()
-    return SwapResult.CHANGED
+    result = SwapResult.CHANGED
+    with lock():
+        unchanged = FileIdentity.of(swap.live.stat(follow_symlinks=False)) == expected
+        if unchanged:
+            _change_places(swap, may_replace=may_replace)
+            result = _settle(swap)
+    if not unchanged:
+        swap.discard()
+        return result
+    # From here on the temporary file stays for `recover`, whichever of the two it is: both were
+    # live, and somebody may have opened them then and write later.
+    kernel.fsync_folder(swap.live.parent)
+    kernel.fsync_folder(swap.temp.parent)
+    return result
 
 
 def _change_places(swap: Swap, *, may_replace: bool) -> None:
@@ -121,48 +105,55 @@ def _change_places(swap: Swap, *, may_replace: bool) -> None:
     except kernel.ExchangeMissingError:
         if not may_replace:
             raise
-        link = swap.temp.with_suffix(LINK_SUFFIX)
-        os.link(swap.live, link)  # the original gets a second name before it loses its own
+        os.link(swap.live, swap.link)  # the original gets a second name before it loses its own
         swap.temp.replace(swap.live)
-        link.replace(swap.temp)
+        swap.link.replace(swap.temp)
 
 
-def _settle(swap: Swap) -> _Fate:
-    """Look at what lies under the temporary name, and bring the swap to its end."""
-    if swap.new.is_at(swap.temp):  # ours: never exchanged, or exchanged back
-        if swap.temp.stat().st_size > swap.new.size:
-            swap.harvest(swap.new)  # what a writer appended to it while it was live
-        return _Fate.DONE
-    if swap.old.is_at(swap.temp):
-        swap.harvest(swap.old)
-        return _Fate.WATCHED
-    if swap.new.is_at(swap.live):
-        # What came out is not what was checked: a writer was faster, and its file stands.
-        kernel.exchange(swap.temp, swap.live)
-        return _settle_back(swap)
-    return _Fate.DONE if swap.rescue() else _put_aside(swap)
+def _settle(swap: Swap) -> SwapResult:
+    """Look at what lies under the temporary name, and see to it that all its lines are live."""
+    while True:
+        source = swap.print_of_temp()
+        if source is None and swap.new.is_at(swap.live):
+            _give_back(swap)
+            source = swap.print_of_temp()
+        if source is None:
+            if not swap.rescue():
+                _put_aside(swap)
+            return SwapResult.CHANGED
+        if swap.harvest(source):
+            return SwapResult.SWAPPED if source is swap.old else SwapResult.CHANGED
 
 
-def _settle_back(swap: Swap) -> _Fate:
-    if swap.new.is_at(swap.temp):
-        if swap.temp.stat().st_size > swap.new.size:
-            swap.harvest(swap.new)
-        return _Fate.DONE
-    return _Fate.DONE if swap.rescue() else _put_aside(swap)
+def _give_back(swap: Swap) -> None:
+    """What came out is not what was checked: a writer was faster, and its file stands."""
+    kernel.exchange(swap.temp, swap.live)
+    if not swap.new.is_at(swap.temp):
+        kernel.exchange(swap.temp, swap.live)  # one that replaced ours just now is newer still
 
 
-def _put_aside(swap: Swap) -> _Fate:
+def _put_aside(swap: Swap) -> None:
     """Keep a file of which nothing can be said, for a person to look at."""
     aside = swap.temp.parent / DAMAGED_NAME
     aside.mkdir(mode=0o700, exist_ok=True)
     swap.temp.replace(aside / f"{swap.live.stem}.{swap.temp.stem}.jsonl")
-    return _Fate.DONE
+
+
+def _back_out(swap: Swap) -> None:
+    """After a failure, give the original its name back; where that fails too, `recover` ends it."""
+    with contextlib.suppress(OSError):
+        if swap.new.is_at(swap.live):
+            kernel.exchange(swap.temp, swap.live)
+        ours = swap.new.is_at(swap.temp) and not kernel.is_written_elsewhere(swap.temp)
+        if ours and swap.is_settled():
+            swap.discard()
 
 
 def recover(folder: Path, lock: Lock) -> int:
     """Finish what was interrupted, graft what came late, let go of what is quiet.
 
-    Returns how many originals stay watched. Does nothing while somebody commits.
+    Returns how many originals stay watched. Does nothing while somebody commits. What can't be
+    finished now, for want of space for example, stays as it is until the next time.
     """
     area = folder / AREA_NAME
     if not area.is_dir():
@@ -172,11 +163,7 @@ def recover(folder: Path, lock: Lock) -> int:
         if not alone:
             return len(swaps)
         _sweep(area)
-        watched = 0
-        for swap in swaps:
-            with lock():
-                watched += _recover_one(swap) is _Fate.WATCHED
-        return watched
+        return sum(_recover_one(swap, lock) for swap in swaps)
 
 
 def _sweep(area: Path) -> None:
@@ -187,15 +174,21 @@ def _sweep(area: Path) -> None:
             stray.unlink()
 
 
-def _recover_one(swap: Swap) -> _Fate:
-    link = swap.temp.with_suffix(LINK_SUFFIX)
-    if link.exists() and not swap.temp.exists():
-        link.replace(swap.temp)  # killed between the two steps of a plain replace
-    link.unlink(missing_ok=True)
-    # A session that was deleted since takes its original with it.
-    if swap.temp.exists() and swap.live.exists():
-        fate = _settle(swap)
-        if fate is _Fate.WATCHED and kernel.is_open_elsewhere(swap.temp):
-            return fate
-    swap.discard()
-    return _Fate.DONE
+def _recover_one(swap: Swap, lock: Lock) -> bool:
+    """Bring one swap to its end; returns whether its original must stay watched."""
+    try:
+        if swap.link.exists() and not swap.temp.exists():
+            swap.link.replace(swap.temp)  # killed between the two steps of a plain replace
+        # A session that was deleted since takes its original with it.
+        if swap.temp.exists() and swap.live.exists():
+            # Asked before the last look: what nobody holds open now can't grow after it.
+            is_open = kernel.is_written_elsewhere(swap.temp)
+            if not swap.is_settled():
+                with lock():
+                    _settle(swap)
+            if is_open:
+                return True
+        swap.discard()
+    except OSError:
+        return True
+    return False

@@ -42,7 +42,14 @@ class AgentLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock; raises `filelock.Timeout` if nobody gives it up for five seconds."""
+        """Hold the lock; raises `filelock.Timeout` if nobody gives it up for five seconds.
+
+        Its file is never made: that it is there tells us that an agent takes it, and one made by
+        another user would keep the agent out.
+        """
+        if not self.is_shared:
+            yield
+            return
         with self._mutex:
             self._never.wait(max(0.0, self._free_at - time.monotonic()))
             try:

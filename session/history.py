@@ -96,7 +96,7 @@ def _without_calls(message: Message) -> Message:
     kept = {key: value for key, value in message.data.items() if key != "tool_calls"}
     # Without its call the reasoning has nothing to justify; with text it stays.
     if not _text_of(message):
-        kept = {key: kept[key] for key in kept if key not in {"reasoning_content"}}
+        kept.pop("reasoning_content", None)
         kept.pop("thinking_blocks", None)
     return Message(message.raw, kept)
 
@@ -125,6 +125,8 @@ def _render(message: Message) -> dict[str, Any]:
     """Return the message as a provider accepts it."""
     data = message.data
     row = {key: data[key] for key in PROVIDER_KEYS if key in data}
+    if not message.makes_calls:
+        row.pop("tool_calls", None)  # strict providers refuse an empty list
     content = row.setdefault("content", "")
     if content is None and not message.makes_calls:
         content = row["content"] = ""
@@ -162,7 +164,11 @@ def _one_line(path: str) -> str:
 
 def _media_of(data: dict[str, Any]) -> list[str]:
     media = data.get("_media") or data.get("media")
-    return [path for path in media if isinstance(path, str) and path] if isinstance(media, list) else []
+    return (
+        [path for path in media if isinstance(path, str) and path]
+        if isinstance(media, list)
+        else []
+    )
 
 
 def _around(prefix: str, content: object, lines: list[str]) -> object:
@@ -178,7 +184,6 @@ def _in_front(entry: str, content: object) -> object:
     if isinstance(content, list):
         return [{"type": "text", "text": entry}, *content]
     return f"{entry}\n\n{content}" if isinstance(content, str) and content else entry
-
 
 
 def _first_start(rows: Sequence[_Row]) -> int:
@@ -220,8 +225,17 @@ def _newest(
             if used > max_tokens:
                 break
         start -= 1
+    return rows[_begin_at(rows, start) :] if start else rows
+
+
+def _begin_at(rows: Sequence[_Row], start: int) -> int:
+    """Position from which a history may begin that should begin at `start`."""
     users = [index for index, (message, _) in enumerate(rows) if message.role == "user"]
-    if not users or start == 0:
-        return rows[start:]
-    begin = next((index for index in users if index >= start), users[-1])
-    return rows[begin:]
+    if users:
+        begin = next((index for index in users if index >= start), users[-1])
+        while begin > start and rows[begin - 1][0].is_delivery:
+            begin -= 1  # the user replied to it
+        return begin
+    # The rest of a turn that was cut inside: its results follow their call.
+    calls = [index for index, (message, _) in enumerate(rows) if message.role != "tool"]
+    return next((index for index in calls if index >= start), calls[-1])

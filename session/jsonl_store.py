@@ -74,6 +74,11 @@ class JsonlStore(SessionStore):
         }
         self._paths = {str(folder): folder for folder in self.folders}
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The paths of the folders; see `SessionStore`."""
+        return tuple(self._paths)
+
     def list_sessions(self) -> list[SessionEntry]:
         """Return the sessions of all folders; see `SessionStore`.
 
@@ -236,14 +241,12 @@ class JsonlStore(SessionStore):
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Hold every folder as its one worker; see `SessionStore`."""
+        self.list_sessions()  # whose files these are is settled before anything is written
         with ExitStack() as held:
             for folder in self.folders:
                 try:
-                    _check_owner(folder, folder.stat())
                     area = prepare_area(folder)
-                    held.enter_context(
-                        hold_exclusively(area / _WORKER_LOCK, place=str(folder))
-                    )
+                    held.enter_context(hold_exclusively(area / _WORKER_LOCK, place=str(folder)))
                     recover(folder, self._locks[folder].held)
                 except OSError as error:
                     raise StoreUnavailableError(str(folder), _reason(error)) from error
@@ -283,9 +286,7 @@ def _check_metadata(name: str, header: Header) -> None:
 def _check_owner(path: Path, status: os.stat_result) -> None:
     user = current_user()
     if user is not None and status.st_uid != user:
-        raise StoreOwnershipError(
-            str(path), owner=user_name(status.st_uid), user=user_name(user)
-        )
+        raise StoreOwnershipError(str(path), owner=user_name(status.st_uid), user=user_name(user))
 
 
 def _reason(error: OSError) -> str:

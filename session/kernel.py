@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import os
+import shutil
 import signal
 import sys
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ def _renameat2() -> Callable[..., int] | None:
     if function is not None:
         path = ctypes.c_char_p
         function.argtypes = (ctypes.c_int, path, ctypes.c_int, path, ctypes.c_uint)
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 def exchange(one: Path, other: Path) -> None:
@@ -60,7 +60,7 @@ def flocked(path: Path, *, shared: bool = False, wait: bool = True) -> Iterator[
     """Hold `path` (made if need be) locked; yields False if others hold it and `wait` is False."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        if fcntl is None:
+        if not hasattr(fcntl, "flock"):
             yield True
             return
         kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
@@ -74,17 +74,21 @@ def flocked(path: Path, *, shared: bool = False, wait: bool = True) -> Iterator[
         os.close(descriptor)
 
 
-def is_open_elsewhere(path: Path) -> bool:
-    """Whether anybody else holds the file open (asked for through a write lease, which says so)."""
-    if fcntl is None or not hasattr(fcntl, "F_SETLEASE"):
+def is_written_elsewhere(path: Path) -> bool:
+    """Whether anybody holds the file open for writing (a read lease is refused then).
+
+    False where leases are not to be had: such systems can't exchange files either, so there every
+    writer shares our lock.
+    """
+    if not hasattr(fcntl, "F_SETLEASE"):
         return False
     with path.open("rb") as file:
         # Should somebody open it just now, the kernel tells us with a signal that does no harm.
         fcntl.fcntl(file, fcntl.F_SETSIG, signal.SIGURG)
         try:
-            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         except OSError as error:
-            return error.errno == errno.EAGAIN  # others: leases are not to be had here
+            return error.errno == errno.EAGAIN
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
         return False
 
@@ -111,18 +115,19 @@ def write_all(descriptor: int, data: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def write_new(path: Path, data: bytes, *, owner: os.stat_result | None = None) -> None:
-    """Make a new file, mode 0600, and make its content durable; on failure there is none.
+def write_new(path: Path, data: bytes, *, like: Path | None = None) -> None:
+    """Make a new file, mode 0600, and make it durable; on failure there is none.
 
-    A failed sync is final: the kernel may report the next one as done although the data is gone.
+    It gets owner, mode, times and extended attributes of the file `like`, if one is given. A failed
+    sync is final: the kernel may report the next one as done although the data is gone.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags, 0o600)
     try:
         try:
-            if owner is not None and hasattr(os, "fchown"):
-                os.fchown(descriptor, owner.st_uid, owner.st_gid)
             write_all(descriptor, data)
+            if like is not None:
+                _copy_attributes(like, path, descriptor)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -131,22 +136,29 @@ def write_new(path: Path, data: bytes, *, owner: os.stat_result | None = None) -
         raise
 
 
+def _copy_attributes(source: Path, target: Path, descriptor: int) -> None:
+    if hasattr(os, "fchown"):
+        status = source.stat()
+        os.fchown(descriptor, status.st_uid, status.st_gid)  # ahead of the mode, which it can clear
+    shutil.copystat(source, target)
+
+
 def replace_durably(path: Path, data: bytes) -> None:
     """Put `data` in the place of what `path` holds, if anything, and make it durable."""
     fresh = path.with_name(path.name + ".new")
-    with contextlib.suppress(FileNotFoundError):
-        fresh.unlink()  # left by a killed process: only we use this name
+    fresh.unlink(missing_ok=True)  # left by a killed process: only we use this name
     write_new(fresh, data)
     fresh.replace(path)
     fsync_folder(path.parent)
 
 
-def append(path: Path, data: bytes) -> None:
-    """Append `data` to an existing file in one go, and make it durable."""
+def append(path: Path, data: bytes) -> bool:
+    """Append `data` to an existing file and make it durable; False if that lost its name since."""
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
     try:
         write_all(descriptor, data)
         os.fsync(descriptor)
+        return os.path.samestat(os.fstat(descriptor), path.stat())
     finally:
         os.close(descriptor)
 

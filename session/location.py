@@ -43,7 +43,7 @@ def resolve_folders(url: str, relative_to: Path | None = None) -> list[Path]:
     if pattern.is_dir() or not glob.has_magic(str(pattern)):
         found = [pattern]
     else:
-        found = [Path(match) for match in sorted(glob.glob(str(pattern)))]
+        found = [Path(match) for match in sorted(glob.glob(str(pattern)))]  # noqa: PTH207 - absolute
     folders = list(dict.fromkeys(path.resolve() for path in found if path.is_dir()))
     if not folders:
         kind = "is no folder" if pattern.exists() else "there is no such folder"

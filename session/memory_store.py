@@ -46,6 +46,11 @@ class MemoryStore(SessionStore):
         self._mutex = threading.Lock()
         self._worker = threading.Lock()
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The one place that there is; see `SessionStore`."""
+        return (_PLACE,)
+
     def list_sessions(self) -> list[SessionEntry]:
         """Return every session; see `SessionStore`."""
         return [SessionEntry(SessionRef(_PLACE, _PLACE, key), key) for key in sorted(self.records)]

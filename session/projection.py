@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from session.record import (
     CURSOR_KEYS,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from session.message import Message
 
-STAMP_VERSION = 1
+STAMP_VERSION: Literal[1] = 1
 _NOT_A_SUMMARY = "(nothing)"  # what nanobot stores when there was nothing to say
 
 
@@ -181,9 +181,7 @@ def undo_projection(
     The stamp carries a tombstone, so that what was undone is not applied again. `content` is the
     digest of what `current` covers, `at` the time of the undo in UTC.
     """
-    undone = UndoneDict(
-        covers=current.covers, content=content, messages=message_count, at=at
-    )
+    undone = UndoneDict(covers=current.covers, content=content, messages=message_count, at=at)
     previous = current.stamp["previous"] if current.stamp and not everything else None
     if previous is None:
         return ProjectionChange(Projection(), TombstoneDict(version=1, undone=undone))

@@ -79,9 +79,7 @@ class StoredSession:
     @property
     def tail(self) -> SessionTail:
         """The same session as a scan sees it, with every message counted."""
-        return SessionTail(
-            self.ref, self.header, self.messages, 0, self.in_flight, self.modified
-        )
+        return SessionTail(self.ref, self.header, self.messages, 0, self.in_flight, self.modified)
 
     @property
     def summary(self) -> str | None:
@@ -134,6 +132,10 @@ class SessionStore(Protocol):
     Each raises a `StoreError` where the store as a whole fails, and a `SessionFault` where only one
     session is concerned.
     """
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The `place` of every folder that is listed, those without sessions included."""
 
     def list_sessions(self) -> list[SessionEntry]:
         """Return every session, without reading more than it takes to know the keys."""
