@@ -20,7 +20,7 @@ demo: $(READY) ## Compact sample sessions, and show before and after
 	$(BIN)/compactor demo
 
 test: $(READY) ## Run all tests, with bounded sizes
-	$(BIN)/python -m pytest -m "not soak" --cov --cov-report=term:skip-covered $(ARGS)
+	$(BIN)/python -m pytest -m "not soak" -n auto --cov --cov-report=term:skip-covered $(ARGS)
 
 soak: $(READY) ## Run the full figures: long interleavings, kills, fuzzing
 	$(BIN)/python -m pytest -m soak --timeout=3000 $(ARGS)

@@ -50,7 +50,7 @@ def apply_projection(
         content=digest_content(covered),
         text=digest_text(entry),
         kept_at=0,  # the store knows
-        generation=_generation(current) + 1,
+        generation=current.stamp["generation"] + 1 if current.stamp else 1,
         summarized_at=_utc(answer.written_at),
         engine=answer.engine,
         model=answer.model,
@@ -107,12 +107,6 @@ def reapply_projection(session: StoredSession, landed: Landed) -> ProjectionChan
     stamp["previous"] = session.projection.as_previous()
     entry = Projection(landed.covers, landed.entry, _last_active(session), stamp)
     return ProjectionChange(entry, stamp)
-
-
-def _generation(projection: Projection) -> int:
-    """How often the session was compacted; the stamp may have been through other hands."""
-    count = projection.stamp.get("generation") if projection.stamp else None
-    return count if isinstance(count, int) else 0
 
 
 def _last_active(session: StoredSession) -> str:

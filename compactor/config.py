@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 CONFIG_VARIABLE = "COMPACTOR_CONFIG"
 CONFIG_NAME = "config.toml"
 LOCAL = "local"
+_GIVEN_LENGTH = 60  # characters of a wrong value that are shown
 
 Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 DurationOrOff = Annotated[timedelta | None, BeforeValidator(parse_duration_or_off)]
@@ -77,14 +78,14 @@ class SummarySection(_Section):
 
     engine: Literal["digest"] = "digest"
     max_tokens: int = Field(1200, ge=200)
-    min_gain: float = Field(0.3, ge=0, lt=1, strict=False)
+    min_gain: float = Field(0.3, ge=0, lt=1, allow_inf_nan=False)
     counter: Literal["o200k_base", "cl100k_base"] = "o200k_base"
 
 
 class StateSection(_Section):
     """What the worker remembers."""
 
-    dir: str = "state"
+    dir: str = Field("state", min_length=1)
 
 
 class LogSection(_Section):
@@ -130,7 +131,7 @@ class Config(_Section):
         if self.store.timezone != LOCAL:
             return ZoneInfo(self.store.timezone)
         try:
-            return tzlocal.get_localzone()
+            return tzlocal.reload_localzone()  # TZ may be another one than at the last look
         except (ZoneInfoNotFoundError, ValueError) as error:
             fault = f"TZ: {error}; correct it, or set [store] timezone"
             raise ConfigError(LOCAL, (fault,)) from error
@@ -139,17 +140,14 @@ class Config(_Section):
 def find_config(named: Path | None) -> Path | None:
     """Return the file to read: the named one, else `$COMPACTOR_CONFIG`, else `./config.toml`.
 
-    None where none of them is there: every key has a default. Raises `ConfigError` where a file
-    that was named is missing.
+    None where nobody named one and there is no `./config.toml`: every key has a default.
     """
     variable = os.environ.get(CONFIG_VARIABLE)  # noqa: TID251 - this is config.py
     path = named or (Path(variable) if variable else None)
-    if path is None:
-        default = Path(CONFIG_NAME)
-        return default if default.exists() else None
-    if not path.is_file():
-        raise ConfigError(str(path), ("there is no such file",))
-    return path
+    if path is not None:
+        return path
+    default = Path(CONFIG_NAME)
+    return default if default.exists() else None
 
 
 def load_config(path: Path | None) -> Config:
@@ -157,7 +155,7 @@ def load_config(path: Path | None) -> Config:
     if path is None:
         return Config()
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ConfigError(str(path), ((error.strerror or str(error)).lower(),)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -182,8 +180,11 @@ def _describe(fault: ErrorDetails) -> str:
         kind = "section" if len(path) == 1 else "key"
         return f"{name}: unknown {kind}; expected one of {', '.join(allowed)}"
     problem = fault["msg"].removeprefix("Value error, ")
-    problem = problem[:1].lower() + problem[1:]
-    return f"{name}: {problem}, not {fault['input']!r}"
+    if fault["type"] == "model_type":
+        problem = "expected a section of its own"
+    given = repr(fault["input"])
+    given = given if len(given) <= _GIVEN_LENGTH else f"{given[:_GIVEN_LENGTH]}..."
+    return f"{name}: {problem[:1].lower()}{problem[1:]}, not {given}"
 
 
 def _keys_at(path: list[str]) -> list[str]:

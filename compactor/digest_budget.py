@@ -52,9 +52,11 @@ def fit_items(items: Iterable[Item], limit: int, counter: TokenCounter) -> str:
     for item in sorted(items, key=lambda item: -item.score):
         waiting[item.heading].append(item)
     present = [heading for heading in _SHARES if heading in waiting]
-    headings = present[: max(1, limit // _LEAST_SHARE)]
     fitting = _Fitting(counter)
-    room = limit
+    # The goal is one line and worth a whole one; what is left is shared.
+    room = limit - fitting.fill(waiting[Heading.GOAL], max(limit // 12, min(limit, _LEAST_SHARE)))
+    first = present[: max(1, limit // _LEAST_SHARE)]
+    headings = [heading for heading in first if waiting[heading]]
     while room > 0 and headings:
         total = sum(_SHARES[heading] for heading in headings)
         spent = sum(
@@ -64,6 +66,8 @@ def fit_items(items: Iterable[Item], limit: int, counter: TokenCounter) -> str:
         room -= spent
         if not spent:
             break
+    for heading in present:  # what no share was large enough for
+        room -= fitting.fill(waiting[heading], room)
     return fitting.finish(limit)
 
 

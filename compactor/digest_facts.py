@@ -36,9 +36,9 @@ _TELLING_DIGITS = 3  # with fewer, and all in lower case, it is a word (`utf-8`)
 
 # A word of an identifier is anything but white space, quotes and what only separates; found runs
 # are looked at one by one and are short, so the patterns below may be as loose as they like.
-_RUN = re.compile(r"https?://[^\s<>\"'`|\\，。）】]{1,400}|[\w@/\\.~+#:&-]{3,}", re.ASCII)
+_RUN = re.compile(r"https?://[^\s<>\"'`|\\\uff0c。\uff09】]{1,400}|[\w@/\\.~+#:&-]{3,}", re.ASCII)
 _RUN_WIDE = re.compile(
-    r"https?://[^\s<>\"'`|\\，。）】]{1,400}|[A-Za-z0-9_@/\\.~+#:&\u00c0-\u024f\u0370-\u052f-]{3,}"
+    r"https?://[^\s<>\"'`|\\\uff0c。\uff09】]{1,400}|[A-Za-z0-9_@/\\.~+#:&\u00c0-\u024f\u0370-\u052f-]{3,}"
 )
 _BEFORE = ",:;!?&+-"
 _AFTER = ".,:;!?&-+)]}*"
@@ -79,7 +79,8 @@ _MONTH = (
     r"|Aug(?:ust)?|Sept?(?:ember)?|O[ck]t(?:ober)?|Nov(?:ember)?|De[cz](?:ember)?)"
 )
 _DATE = re.compile(
-    rf"(?<!\d)\d{{4}}-\d{{2}}-\d{{2}}(?!\d)|\b{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?"
+    r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)"
+    rf"|\b{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?"
     rf"|(?<![\d.])\d{{1,2}}(?:st|nd|rd|th|\.)? {_MONTH}\b(?: \d{{4}})?"
     r"|(?<![\d.])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.\d{4}(?!\d)|\d{4}年\d{1,2}月\d{1,2}日"
 )
@@ -143,7 +144,7 @@ def find_facts(text: str) -> Iterator[tuple[FactKind, str]]:
         (_PHONE, FactKind.PHONES),
     ):
         for match in pattern.finditer(text):
-            yield kind, " ".join(match[0].split())
+            yield kind, " ".join(match[0].replace(", ", " ").split())
     runs = _RUN if text.isascii() else _RUN_WIDE
     for match in runs.finditer(text):
         value = match[0].rstrip(_AFTER)
@@ -158,20 +159,17 @@ def find_facts(text: str) -> Iterator[tuple[FactKind, str]]:
 
 def _kind_of(value: str) -> FactKind | None:
     """Return the kind of identifier that `value` is, or None for an ordinary word."""
-    if value.startswith("http"):
-        return FactKind.LINKS if _URL.fullmatch(value) else None
+    if value.isalpha():
+        return None
+    if _URL.fullmatch(value) or _HOST.fullmatch(value):
+        return FactKind.LINKS
     if "@" in value and _MAIL.fullmatch(value):
         return FactKind.MAIL
     if "/" in value or "\\" in value:
         deep = "." in value or value.count("/") > 1 or "\\" in value
-        if deep and _PATH.fullmatch(value):
-            return FactKind.FILES
-        return FactKind.LINKS if _HOST.fullmatch(value) else None
-    if "." in value:
-        if _FILE.fullmatch(value) and not _FRAMEWORK.fullmatch(value):
-            return FactKind.FILES
-        if _HOST.fullmatch(value):
-            return FactKind.LINKS
+        return FactKind.FILES if deep and _PATH.fullmatch(value) else None
+    if _FILE.fullmatch(value) and not _FRAMEWORK.fullmatch(value):
+        return FactKind.FILES
     return FactKind.IDS if _is_id(value) else None
 
 

@@ -13,13 +13,16 @@ _POLITE = re.compile(
     r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day)|thanks?|thank you|many thanks"
     r"|sure|ok(?:ay)?|great|perfect|excellent|wonderful|awesome|fantastic|cool|nice|yes|yep|yeah"
     r"|no problem|no worries|alright|all right|got it|i see|i understand|of course|certainly"
-    r"|absolutely|done|fixed|good|please|you're welcome|you’re welcome|my pleasure|hallo|guten (?:morgen|tag|abend)|moin|servus|danke|vielen dank|gerne?|klar|bitte"
+    r"|absolutely|done|fixed|good|please|you're welcome|you\u2019re welcome|my pleasure"
+    r"|hallo|guten (?:morgen|tag|abend)|moin|servus|danke|vielen dank|gerne?|klar|bitte"
     r"|natürlich|alles klar|verstanden|super|prima|hola|gracias|bonjour|merci)\b"
     r"|(?:你好|您好|谢谢|感谢|好的|好|是的|可以|没问题|当然|ありがとう|はい|こんにちは)",
     re.IGNORECASE,
 )
+# At the beginning, so that "The refund is done, let me know if ..." keeps what it says.
 _OFFER = re.compile(
-    r"\b(?:if (?:there(?:'s| is)|you(?:'d| have| need| would| want)\b.{0,30}\b(?:questions?"
+    r"[^,;.:]{0,25}?\b(?:if (?:there(?:'s| is)|you(?:'d| have| need| would| want)\b.{0,30}"
+    r"\b(?:questions?"
     r"|assistance|help))|feel free|let me know if|(?:is there )?anything else|happy to (?:help"
     r"|assist)|(?:can|will|i'll) (?:certainly |definitely )?(?:help|assist) you with (?:that|this)"
     r"|(?:don't|do not) hesitate|have a (?:great|nice|good|wonderful)|how (?:can|may) i (?:help"
@@ -33,10 +36,11 @@ _LEAD_IN = re.compile(
     re.IGNORECASE,
 )
 _ALWAYS = re.compile(
-    r"\b(?:(?<!ve )never|(?<!ve )always|must(?:n't)?|no longer|under no circumstances|make sure|not allowed"
-    r"|at (?:most|least)|(?:i|we) (?:don't|do not|dont) want|niemals|nie|immer|muss|müssen"
+    r"\b(?:(?<!ve )never|(?<!ve )always|(?<!there )must(?:n't)?(?! have\b)|no longer"
+    r"|under no circumstances|(?<!ll )make sure"
+    r"|not allowed|(?:i|we) (?:don't|do not|dont) want|niemals|nie|immer|muss|müssen"
     r"|darf|dürfen|auf keinen fall|unbedingt|nunca|jamás|siempre|jamais|toujours|uniquement)\b"
-    r"|(?:^|[,;:(]\s?|\b(?:please|and|but|so|just)\s)(?:don't|don’t|do not|dont|bitte kein\w*"
+    r"|(?:^|[,;:(]\s?|\b(?:please|and|but|so|just)\s)(?:don't|don\u2019t|do not|dont|bitte kein\w*"
     r"|bitte nicht)\s"
     r"|^no,? (?!problem|worries|thank|i\b|it\b|that\b|we\b)[a-z]"
     r"|必须|不要|千万|绝不|永远|一定|禁止|别再|务必|不准|不能|不得|必ず|絶対|しないで",
@@ -44,7 +48,8 @@ _ALWAYS = re.compile(
 )
 _PREFERS = re.compile(
     r"\b(?:prefer\w*|only|instead|rather|avoid|no need|should(?:n't)?|keep|let's (?:go|use|do|keep)"
-    r"|go with|i(?:'|’)ll (?:use|take|go with)|please (?:use|apply)|decided?|agreed?|deadline|budget|nur|lieber|stattdessen|statt|sondern"
+    r"|go with|i(?:'|\u2019)ll (?:use|take|go with)|please (?:use|apply)"
+    r"|decided?|agreed?|deadline|budget|nur|lieber|stattdessen|statt|sondern"
     r"|bevorzug\w*|soll(?:te|ten|en)?|nicht|keine?[nrms]?|solo|prefiero|seulement|plutôt)\b"
     r"|只|最好|改为|而不是|希望|优先|だけ",
     re.IGNORECASE,
@@ -52,7 +57,7 @@ _PREFERS = re.compile(
 _SUBJECT = re.compile(
     r"\b((?:my|our|mein\w{0,2}|unser\w{0,2}) [\w' -]{1,40}?|the [\w' -]{0,30}?\b(?:id|number|code"
     r"|name|date|address|budget|deadline|password|version))(?: is| are| ist| sind| lautet|:)\s"
-    r"|((?:我的|我们的)\w{1,12}?)(?:是|为|：)",
+    r"|((?:我的|我们的)\w{1,12}?)(?:是|为|\uff1a)",
     re.IGNORECASE,
 )
 _ABOUT_SELF = re.compile(
@@ -63,14 +68,16 @@ _ABOUT_SELF = re.compile(
     re.IGNORECASE,
 )
 _NOT_KNOWN = re.compile(
-    r"\b(?:don't|don’t|do not|didn't|can't|cannot|unable to|not sure|forgot|lost)\b"
+    r"\b(?:don't|don\u2019t|do not|didn't|can't|cannot|unable to|not sure|forgot|lost)\b"
     r"(?: \w+){0,2} ?(?:remember|have|know|recall|find|provide)\b",
     re.IGNORECASE,
 )
-_POINTS_BACK = re.compile(r"(?:it|that|this|there|he|she|they)(?:'s|’s| is| are)\b", re.IGNORECASE)
-_EQUATES = re.compile(r"\s(?:is|are|was|ist|sind|lautet)\s|[=:：是为]", re.IGNORECASE)
+_POINTS_BACK = re.compile(
+    r"(?:it|that|this|there|he|she|they)(?:'s|\u2019s| is| are)\b", re.IGNORECASE
+)
+_EQUATES = re.compile(r"\s(?:is|are|was|ist|sind|lautet)\s|[=:\uff1a是为]", re.IGNORECASE)
 _ASKS_FOR = re.compile(
-    r"[?？]|\b(?:please (?:provide|confirm|send|share|specify|tell|let me know|choose|check)"
+    r"[?\uff1f]|\b(?:please (?:provide|confirm|send|share|specify|tell|let me know|choose|check)"
     r"|let me know (?:which|what|when|whether|how|if you(?:'d| would| want)|the|your)"
     r"|once you (?:have|provide|confirm)|i(?:'ll| will)? need (?:your|the|to know|more|some)"
     r"|bitte (?:nenne|gib|teile?|bestätig|schick|sag)\w*)|请(?:提供|确认|告诉|选择|发)",
@@ -78,19 +85,25 @@ _ASKS_FOR = re.compile(
 )
 _NEXT_STEP = re.compile(
     r"\b(?:to-?do|next steps?|still (?:to do|open|missing|pending|need(?:s|ed)?|outstanding)"
-    r"|remaining (?:work|steps?|tasks?|items?|points?)|not yet (?:done|finished|implemented)|remind (?:me|you)|i(?:'ll| will) (?:get back"
-    r"|let you know)|noch (?:offen|ausstehend|zu tun)|nächster schritt)\b|待办|下一步|尚未|还没",
+    r"|remaining (?:work|steps?|tasks?|items?|points?)|not yet (?:done|finished|implemented)"
+    r"|remind you|i(?:'ll| will) (?:get back|let you know)|noch (?:offen|ausstehend|zu tun)"
+    r"|nächster schritt)\b|待办|下一步|尚未|还没",
     re.IGNORECASE,
 )
 _FAILURE = re.compile(
     r"\s*[\[{\"']*\s*(?:error|err|fatal|failed|failure|exception|traceback|fehler|panic|usage error"
     r"|错误|失败)\b[\"']?\s*[:!(\s]"
+    r"(?!\s*(?:null|none|false|0|\"\"|\[\]|\{\})\s*[,}])"
     r"|.{0,200}?\b(?:command not found|no such file or directory|permission denied|timed out"
     r"|traceback \(most recent call last\)|error TS\d+|npm error|is not recognized as)",
     re.IGNORECASE | re.DOTALL,
 )
-_ERROR_WORD = re.compile(r"error\b|exception\b|fail(?:ed|ure)\b|not found|denied|fehler|错误", re.I)
-_FAILURE_END = re.compile(r"\b(?:exit(?:ed with)? code:? [1-9]|command aborted|timed out)", re.I)
+_ERROR_WORD = re.compile(
+    r"error\b|exception\b|fail(?:ed|ure)\b|not found|denied|fehler|错误", re.IGNORECASE
+)
+_FAILURE_END = re.compile(
+    r"\b(?:exit(?:ed with)? code:? [1-9]|command aborted|timed out)", re.IGNORECASE
+)
 
 _FEW_WORDS = 6
 _FEW_CHARACTERS = 45
@@ -98,7 +111,7 @@ _FEW_CHARACTERS = 45
 
 def is_filler(sentence: str) -> bool:
     """Whether a sentence only greets, thanks, agrees or offers help."""
-    if _OFFER.search(sentence) or _LEAD_IN.match(sentence):
+    if _OFFER.match(sentence) or _LEAD_IN.match(sentence):
         return True
     short = len(sentence.split()) < _FEW_WORDS and len(sentence) < _FEW_CHARACTERS
     found = _POLITE.match(sentence) if short else None
@@ -109,7 +122,7 @@ def rule_strength(sentence: str) -> int:
     """Return 2 for what must or must never be, 1 for a preference, 0 for neither."""
     if _ALWAYS.search(sentence):
         return 2
-    return 1 if _PREFERS.search(sentence) and not sentence.endswith(("?", "？")) else 0
+    return 1 if _PREFERS.search(sentence) and not is_question(sentence) else 0
 
 
 def subject_of(sentence: str) -> str | None:
@@ -132,6 +145,11 @@ def equates(sentence: str) -> bool:
     return short or bool(_EQUATES.search(sentence))
 
 
+def is_question(sentence: str) -> bool:
+    """Whether a sentence ends as a question."""
+    return sentence.endswith(("?", "\uff1f"))
+
+
 def is_unknown(sentence: str) -> bool:
     """Whether a sentence says that something is not known (`I don't have the number`)."""
     return bool(_NOT_KNOWN.search(sentence))
@@ -139,7 +157,7 @@ def is_unknown(sentence: str) -> bool:
 
 def asks_for(sentence: str) -> bool:
     """Whether a sentence of the agent wants an answer."""
-    return bool(_ASKS_FOR.search(sentence)) and not _OFFER.search(sentence)
+    return bool(_ASKS_FOR.search(sentence)) and not _OFFER.match(sentence)
 
 
 def names_next_step(sentence: str) -> bool:

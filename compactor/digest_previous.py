@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 
 from compactor.digest_facts import FactKind
 from compactor.digest_text import one_line, readable_text
-from compactor.entry import FRAME, QUOTED, Heading, parse_sections
+from compactor.entry import FRAME, Heading, parse_sections
 
 EARLIER = "Earlier summary: "
 TOOLS = "Tools used"
+TIMES = "\u00d7"
 ACTS = "Actions, newest first"
 
 _MARK = re.compile(r"(?:[-*•>]\s+|#{1,6}\s+|\d{1,3}[.)]\s+)+")
-_PERIOD = re.compile(
-    r"Period: (\d{4}-\d{2}-\d{2}) to (\d{4}-\d{2}-\d{2}), (\d{1,9}) user messages?"
-)
-_TOOL = re.compile(r"(.{1,60}) ×(\d{1,9})")
-_FAILED = re.compile(r"Failed: (.{1,60}) ×(\d{1,9}) \((\d{4}-\d{2}-\d{2}|)\): (.*)")
+_DAY = r"(\d{4}-\d{2}-\d{2})"
+_PERIOD = re.compile(rf"Period: {_DAY} to {_DAY}, messages by the user: (\d{{1,9}})")
+_TOOL = re.compile(rf"(.{{1,60}}) {TIMES}(\d{{1,9}})")
+_FAILED = re.compile(rf"Failed: (.{{1,60}}) {TIMES}(\d{{1,9}}) \({_DAY}?\): (.*)")
 _LABELS = {kind.value: kind for kind in FactKind}
 _LONGEST = 60_000  # characters of an entry that are read
 _NOTHING = "(nothing)"  # what nanobot stores when there was nothing to say
@@ -55,7 +55,7 @@ class Previous:
 
 
 def parse_previous(text: str | None) -> Previous:
-    """Return what `text`, an entry with its frame, says; quoted sections are left out."""
+    """Return what `text`, an entry with its frame, says."""
     previous = Previous()
     if not text:
         return previous
@@ -66,8 +66,6 @@ def parse_previous(text: str | None) -> Previous:
         previous.foreign = "" if foreign == _NOTHING else foreign
         return previous
     for heading, body in sections.items():
-        if heading in QUOTED:
-            continue
         for line in body.split("\n"):
             plain = one_line(_MARK.sub("", line.strip(), count=1))
             if any(char.isalnum() for char in plain):
@@ -86,7 +84,7 @@ def _take_line(previous: Previous, heading: Heading, line: str) -> None:
             if match:
                 previous.tools[match[1]] = previous.tools.get(match[1], 0) + int(match[2])
     elif heading is Heading.DONE and (match := _FAILED.fullmatch(line)):
-        previous.failures[match[1]] = Failure(int(match[2]), match[3], match[4])
+        previous.failures[match[1]] = Failure(int(match[2]), match[3] or "", match[4])
     elif heading is Heading.DONE and (match := _PERIOD.fullmatch(line)):
         previous.period = (match[1], match[2], int(match[3]))
     else:

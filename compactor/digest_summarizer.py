@@ -10,13 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compactor.digest_budget import Item, clip_to_tokens, fit_items
+from compactor.digest_open import open_items
 from compactor.digest_previous import EARLIER, parse_previous
 from compactor.digest_sections import (
+    BEFORE,
     channel_items,
     done_items,
+    gather_sources,
     goal_items,
     listed_items,
-    open_items,
     said_items,
     stray_items,
     unique_items,
@@ -51,26 +53,26 @@ class DigestSummarizer:
         """
         text = fit_items(self._items_of(request), request.max_tokens, self._counter)
         if not text:
-            raise SummaryError(
-                FailureKind.BAD_SUMMARY, "the messages hold nothing that can be said"
-            )
+            raise SummaryError(FailureKind.BAD_SUMMARY, "nothing was said that can be told")
         return Summary(text)
 
     def _items_of(self, request: SummaryRequest) -> list[Item]:
-        width = min(_WIDE, max(_NARROW, request.max_tokens // 11))
-        old = parse_previous(request.previous)
-        new = read_transcript(request.covered, request.key)
-        kept = read_transcript(request.kept, request.key)
+        sources = gather_sources(
+            parse_previous(request.previous),
+            read_transcript(request.covered, request.key),
+            read_transcript(request.kept, request.key),
+            width=min(_WIDE, max(_NARROW, request.max_tokens // 11)),
+        )
         items = [
-            *goal_items(new, old, width),
-            *done_items(new, old, width),
-            *open_items(new, old, kept, width),
-            *said_items(new, old, kept, width),
-            *listed_items(new, old),
-            *channel_items(new, old, width),
+            *goal_items(sources),
+            *done_items(sources),
+            *open_items(sources),
+            *said_items(sources),
+            *listed_items(sources),
+            *channel_items(sources),
         ]
-        if old.foreign:
+        if sources.old.foreign:
             share = int(request.max_tokens * _FOREIGN_SHARE)
-            text = clip_to_tokens(EARLIER + old.foreign, share, self._counter)
-            items.append(Item(Heading.DONE, text, 5.0, float("-inf")))
-        return unique_items(items or stray_items(new, width))
+            text = clip_to_tokens(EARLIER + sources.old.foreign, share, self._counter)
+            items.append(Item(Heading.DONE, text, 5.0, BEFORE))
+        return unique_items(items or stray_items(sources))

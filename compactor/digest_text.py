@@ -24,7 +24,8 @@ _BASE64 = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{200,}+=*+")
 _CODE_BLOCK = re.compile(r"```(?:(?!```)[\s\S])*+(?:```)?")
 _MARKUP = re.compile(r"(?m)^[ \t>]*(?:#{1,6}[ \t]+|[-*+•][ \t]+|\d{1,3}[.)][ \t]+)|\*\*|~~")
 _HEADING = re.compile(r"(?m)^[ \t]*#{1,6}[ \t].*$|^[ \t]*-{3,}[ \t]*$")
-_SENTENCE_END = re.compile(r"\n+|(?<=[.!?…])[ \t]+|(?<=[。！？])")
+_SENTENCE_END = re.compile(r"\n+|(?<=[.!?…])[ \t]+|(?<=[。\uff01\uff1f])")
+_INVISIBLE = " \t\n\u200c\u200d\ufe0e\ufe0f"
 
 _PLACEHOLDERS = {
     "image_url": "[image]",
@@ -47,11 +48,11 @@ def readable_text(content: object, limit: int) -> str:
     if len(text) <= limit + _MARGIN:
         text = _harmless(text)
         if len(text) <= limit:
-            return text.strip()
+            return text.strip(_INVISIBLE)
     tail = limit // 3
     head = _harmless(text[: limit + _MARGIN])[: limit - tail]
     end = _harmless(text[-tail - _MARGIN :])[-tail:] if tail else ""
-    return f"{head.strip()} …\n{end.strip()}"
+    return " …\n".join(filter(None, (head.strip(_INVISIBLE), end.strip(_INVISIBLE))))
 
 
 def one_line(text: str) -> str:
@@ -78,7 +79,7 @@ def clip(text: str, limit: int) -> str:
         if not _joins(text[end - 1], text[end]):
             break
         end -= 1
-    space = text.rfind(" ", max(end - 24, end // 2), end + 1)
+    space = text.rfind(" ", max(end - 12, end // 2), end + 1)
     if space > 0:
         end = space
     return text[:end].rstrip(" ,;:") + "…" if limit > 0 else ""

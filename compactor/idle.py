@@ -96,7 +96,9 @@ class _Look:
         if self.ttl is None or self.last is None or self.idle is None:
             return None
         if self.idle < timedelta(0):
-            return Verdict(Reason.ACTIVE, f"its newest time is ahead of now by {say_span(-self.idle)}")
+            return Verdict(
+                Reason.ACTIVE, f"its newest time is ahead of now by {say_span(-self.idle)}"
+            )
         if self.idle < self.ttl:
             told = f"idle for {say_span(self.idle)}, the TTL is {say_span(self.ttl)}"
             return Verdict(Reason.ACTIVE, told)
@@ -106,14 +108,14 @@ class _Look:
         return Verdict(Reason.ACTIVE, _WRONG_ZONE) if wrong else None
 
     def is_in_wrong_zone(self) -> bool:
-        """Whether the newest naive time differs from the file's by what zones differ by."""
+        """Whether the newest naive time differs from the file's by what zones differ by.
+
+        To be asked only where somebody spoke at a naive time.
+        """
         tail = self.tail
         written = [tail.header.updated_at, *(message.timestamp for message in tail.messages)]
-        naive = [read_instant(value, self.policy.zone) for value in written if is_naive(value)]
-        known = [moment for moment in naive if moment is not None]
-        if not known:
-            return False
-        gap = abs(tail.modified - max(known))
+        naive = (read_instant(value, self.policy.zone) for value in written if is_naive(value))
+        gap = abs(tail.modified - max(moment for moment in naive if moment is not None))
         quarters = round(gap / _QUARTER)
         off = abs(gap - quarters * _QUARTER)
         return quarters > 0 and off <= _SLACK and gap <= _FARTHEST_ZONE + _SLACK
@@ -135,7 +137,9 @@ class _Look:
     def find_turn(self) -> str | None:
         if self.tail.in_flight:
             return "a checkpoint of a running turn lies beside it"
-        return "its record says that a turn is running" if self.tail.header.has_running_turn else None
+        return (
+            "its record says that a turn is running" if self.tail.header.has_running_turn else None
+        )
 
     def find_debt(self) -> str | None:
         if self.last is None:

@@ -92,12 +92,14 @@ class Plan:
 
     `covers` messages in all, the first `start` of them already. `quoted` is the position of the
     user message of a last turn that had to be cut inside: it is covered, and quoted in the entry.
-    Tokens are those of what a model would be sent, `after` at its worst.
+    Tokens are those of what a model would be sent, `after` at its worst; `quote_tokens` are those
+    that the quotes in the entry may take beside its cap.
     """
 
     start: int
     covers: int
     quoted: int | None
+    quote_tokens: int
     tokens_before: int
     tokens_kept: int
     tokens_after: int

@@ -6,12 +6,12 @@ can be in both or in neither.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from compactor.model import Plan, PlanPolicy, Reason, Verdict
-from compactor.tokens import message_text
+from compactor.quote import request_tokens
+from compactor.tokens import message_text, most_tokens
 from session.history import PROVIDER_KEYS
 from session.message import Message, pair_calls, spoken_flags
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from compactor.tokens import TokenCounter
     from session.projection import Projection
 
-_QUOTE_MARGIN = 24  # tokens of a heading and what surrounds a quote
 
 def plan_compaction(
     messages: Sequence[Message],
@@ -34,29 +33,30 @@ def plan_compaction(
     Nothing is counted where a bound decides, and nothing is planned whose gain can be foreseen to
     be too small: `gain = (before - after) / before`, with the entry at its cap.
     """
-    start = projection.covers
+    start, entry = projection.covers, projection.entry or ""
     texts = [sent_text(message) for message in messages[start:]]
     first_time = projection.entry is None
     floor = policy.min_tokens if first_time else policy.min_new_tokens
-    bound = sum(len(text.encode("utf-8", "replace")) for text in texts)
+    bound = sum(most_tokens(text) for text in texts)
     if bound < floor:
         return Verdict(Reason.SMALL, f"at most {bound} tokens, the floor is {floor}")
-    entry_bound = len((projection.entry or "").encode("utf-8", "replace"))
-    if (bound + entry_bound) * (1 - policy.min_gain) < policy.entry_tokens:
+    if (bound + most_tokens(entry)) * (1 - policy.min_gain) < policy.entry_tokens:
         return Verdict(Reason.SMALL, f"at most {bound} tokens, an entry takes as much")
 
     counts = [counter.count(text) for text in texts]
-    cut = _find_cut(messages, start, counts, policy)
-    removed = _removable(messages, start, cut.covers, counts, spoken_only=not first_time)
-    if cut.covers <= start or removed < floor:
+    covers = _find_cut(messages, start, counts, policy)
+    removed = _removable(messages, start, covers, counts, spoken_only=not first_time)
+    if covers <= start or removed < floor:
         return Verdict(Reason.SMALL, f"{removed} tokens could go, the floor is {floor}")
-    kept = sum(counts[cut.covers - start :])
-    before = counter.count(projection.entry or "") + sum(counts)
-    quoted = policy.keep_tokens if not policy.keep_messages else 0
-    if cut.quoted is not None:
-        # A quoted line grows by its mark, an empty one from one token to three.
-        quoted = min(policy.keep_tokens, 3 * counts[cut.quoted - start] + _QUOTE_MARGIN)
-    after = policy.entry_tokens + kept + quoted
+    quoted, quote_tokens = None, policy.keep_tokens
+    if policy.keep_messages:
+        user = _last_user(messages)
+        quoted = user if user is not None and user < covers else None
+        request = 0 if quoted is None else request_tokens(messages, quoted, counter)
+        quote_tokens = min(policy.keep_tokens, request)
+    kept = sum(counts[covers - start :])
+    before = counter.count(entry) + sum(counts)
+    after = policy.entry_tokens + kept + quote_tokens
     if (before - after) / before < policy.min_gain:
         gain = max(0.0, (before - after) / before)
         return Verdict(
@@ -64,7 +64,7 @@ def plan_compaction(
             f"{before} tokens would become up to {after}: a gain of {gain:.0%}, "
             f"the least is {policy.min_gain:.0%}",
         )
-    return Plan(start, cut.covers, cut.quoted, before, kept, after)
+    return Plan(start, covers, quoted, quote_tokens, before, kept, after)
 
 
 def sent_text(message: Message) -> str:
@@ -77,7 +77,7 @@ def sent_text(message: Message) -> str:
 def _removable(
     messages: Sequence[Message],
     start: int,
-    cut: int,
+    covers: int,
     counts: Sequence[int],
     *,
     spoken_only: bool,
@@ -85,76 +85,56 @@ def _removable(
     """Tokens that would go; later on only what was said counts, so that a timer never compacts."""
     flags = list(spoken_flags(messages))
     return sum(
-        counts[index - start]
-        for index in range(start, cut)
-        if flags[index] or not spoken_only
+        counts[index - start] for index in range(start, covers) if flags[index] or not spoken_only
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    covers: int
-    quoted: int | None = None
 
 
 def _find_cut(
     messages: Sequence[Message], start: int, counts: Sequence[int], policy: PlanPolicy
-) -> _Cut:
-    """Choose the cut: enough messages, then few enough tokens, always at a legal place.
+) -> int:
+    """Choose how many messages to cover, so that the rest is enough, and few enough tokens.
 
-    A turn boundary is preferred. Only a last turn that alone is over the budget is cut inside.
+    A turn boundary is preferred. Only a last exchange that alone is over the budget is cut inside.
     """
     end = len(messages)
-    if not policy.keep_messages:
-        return _Cut(end)
-    sizes = [*accumulate(reversed(counts))][::-1]  # tokens from each position to the end
-    split = _split_batches(messages)
-    user = _last_spoken_user(messages, start)
+    if not policy.keep_messages or start == end:
+        return end
+    sizes = [*accumulate(reversed(counts), initial=0)][::-1]  # tokens from each position to the end
     wanted = max(start, end - policy.keep_messages)
 
     def fits(index: int) -> bool:
         return sizes[index - start] <= policy.keep_tokens
 
-    # The last exchange stays whole, and so does a delivery that nobody has answered.
-    limit = _turn_start(messages, start, user) if user is not None else _first_delivery(
-        messages, start, default=end
-    )
-    turns = [i for i in _turn_starts(messages, start) if i <= limit and i not in split]
-    candidates = [start, *(i for i in turns if i > start)] if start < end else []
-    roomy = max((i for i in candidates if i <= wanted), default=start)
-    best = next((i for i in candidates if i >= roomy and fits(i)), None)
-    if best is not None or not candidates:
-        return _Cut(start if best is None else best)
-    last = candidates[-1]
-    inside = _cut_inside(messages, last, split, wanted, fits)
-    if inside is None:
-        return _Cut(last)
-    return _Cut(inside, quoted=user if user is not None and last <= user < inside else None)
+    split = _split_batches(messages)
+    user = _last_user(messages, start)
+    since = start if user is None else user
+    answer, delivered = _final_answer(messages, since), _first_delivery(messages, since)
+    # The last exchange stays whole, and so does what nobody has answered yet.
+    limit = min(answer, delivered) if user is None else _turn_start(messages, start, user)
+    turns = [i for i in _turn_starts(messages, start) if start < i <= limit and i not in split]
+    covers = _choose([start, *turns], wanted, fits)
+    if covers is not None:
+        return covers
 
-
-def _cut_inside(
-    messages: Sequence[Message],
-    turn: int,
-    split: set[int],
-    wanted: int,
-    fits: Callable[[int], bool],
-) -> int | None:
-    """Return the first legal place inside the last turn that fits; None where there is none.
-
-    The final answer is kept, and deliveries are, even if they alone are over the budget.
-    """
-    end = len(messages)
-    final = _final_answer(messages, turn, default=end - 1)
-    limit = min(final, _first_delivery(messages, turn + 1, default=end - 1))
+    last = turns[-1] if turns else start
+    exchange = sizes[last - start] - sizes[min(answer + 1, end) - start]
+    if exchange <= policy.keep_tokens:
+        return last  # what is over the budget came after it
     places = [
         index
-        for index in range(turn + 1, limit + 1)
+        for index in range(last + 1, min(answer, delivered, end - 1) + 1)
         if index not in split
         and messages[index].role in {"user", "assistant"}
         and not messages[index].is_command
     ]
-    preferred = [index for index in places if index >= wanted] or places
-    return next((index for index in preferred if fits(index)), places[-1] if places else None)
+    covers = _choose(places, wanted, fits)
+    return covers if covers is not None else places[-1] if places else last
+
+
+def _choose(places: Sequence[int], wanted: int, fits: Callable[[int], bool]) -> int | None:
+    """Return the last place up to `wanted`, or the first one behind it that fits."""
+    roomy = max((place for place in places if place <= wanted), default=0)
+    return next((place for place in places if place >= roomy and fits(place)), None)
 
 
 def _turn_starts(messages: Sequence[Message], start: int) -> list[int]:
@@ -175,24 +155,28 @@ def _turn_start(messages: Sequence[Message], start: int, user: int) -> int:
     return user
 
 
-def _last_spoken_user(messages: Sequence[Message], start: int) -> int | None:
+def _last_user(messages: Sequence[Message], start: int = 0) -> int | None:
+    """Position of the newest spoken message of the user, from `start` on."""
     flags = list(spoken_flags(messages))
     spoken = (i for i in range(len(messages) - 1, start - 1, -1) if flags[i])
     return next((i for i in spoken if messages[i].role == "user"), None)
 
 
-def _first_delivery(messages: Sequence[Message], start: int, *, default: int) -> int:
-    return next((i for i in range(start, len(messages)) if messages[i].is_delivery), default)
+def _first_delivery(messages: Sequence[Message], start: int) -> int:
+    """Position of the first delivery from `start` on; the end where there is none."""
+    end = len(messages)
+    return next((i for i in range(start, end) if messages[i].is_delivery), end)
 
 
-def _final_answer(messages: Sequence[Message], start: int, *, default: int) -> int:
-    """The newest spoken text of the agent that is no step on the way."""
+def _final_answer(messages: Sequence[Message], start: int) -> int:
+    """The newest spoken text of the agent that is no step on the way; else the end."""
     flags = list(spoken_flags(messages))
-    for index in range(len(messages) - 1, start, -1):
+    for index in range(len(messages) - 1, start - 1, -1):
         message = messages[index]
-        if message.role == "assistant" and flags[index] and not message.makes_calls:
+        said = message.role == "assistant" and flags[index] and message.data.get("content")
+        if said and not message.makes_calls:
             return index
-    return default
+    return len(messages)
 
 
 def _split_batches(messages: Sequence[Message]) -> set[int]:

@@ -57,11 +57,11 @@ _KEY_NAMES = (
     r"[_-]?key|(?:auth|access|refresh|bearer|bot|session|id|api|csrf)[_-]?token"
     r"|client[_-]?secret|webhook[_-]?secret|token|secret|api[ ]key|access[ ]token|密钥|密鑰|令牌)"
 )
-_PASSWORD_NAMES = (
+_LOGIN_NAMES = (
     r"(?:password|passwd|passphrase|passcode|passwort|kennwort|pwd|contraseña|mot[ ]de[ ]passe"
     r"|密码|密碼|口令|パスワード)"
 )
-_ASSIGN = r"""(?:\\?["'])?\s{0,3}(?::=|=>|[:=：])\s{0,3}"""
+_ASSIGN = r"""(?:\\?["'])?\s{0,3}(?::=|=>|[:=\uff1a])\s{0,3}"""
 _NO_WORD = (
     r"(?:required|optional|none|null|nil|true|false|undefined|unknown|missing|empty"
     r"|invalid|incorrect|wrong|changed|expired|reset|string|str|bytes|int|number|bool|boolean|any"
@@ -72,7 +72,7 @@ _NO_SECRET = rf"(?!\[redacted:|{_NO_WORD}|[$<{{%*/~(\[])"
 _QUOTED = rf"""(?P<quote>\\?["'])(?P<secret>(?!\[redacted:|{_NO_WORD})SHAPE)(?P=quote)"""
 _TO_QUOTE = r"(?:(?!(?P=quote))[^\n])"
 _BARE = r"""(?P<secret>SHAPE)(?![(\[{])"""
-_WORD = r"""[^\s"'`,;&<>()\[\]{}|\\，。；]"""
+_WORD = r"""[^\s"'`,;&<>()\[\]{}|\\\uff0c。\uff1b]"""
 _DIGIT_NEAR = rf"(?={_WORD}{{0,80}}?[0-9])"
 
 
@@ -91,7 +91,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "password",
         "://",
-        pattern=r"""(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,30}://[^\s/?#:@"'<>]{0,256}:"""
+        pattern=r"""(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,30}://[^\s/?#:@"'<>\[]{0,256}:"""
         r"""(?P<secret>(?!\[redacted:)[^\s/?#"'<>]{1,512})(?=@)""",
     ),
     _key("anthropic_key", "sk-ant-", body=r"[A-Za-z0-9_-]{12,}+"),
@@ -148,14 +148,14 @@ RULES: tuple[Rule, ...] = (
         "password",
         *("passw", "passphrase", "passcode", "kennwort", "pwd", "contraseña", "mot de passe"),
         *("密码", "密碼", "口令", "パスワード"),
-        names=_PASSWORD_NAMES,
+        names=_LOGIN_NAMES,
         shape=rf"{_TO_QUOTE}{{1,256}}",
         bare=rf"{_WORD}{{4,256}}+",
     ),
     _rule(
         "password",
         *("passw", "kennwort", "pwd", "密码", "密碼"),
-        pattern=rf"{_PASSWORD_NAMES}\s{{0,3}}(?:\bis\b|\bist\b|\blautet\b|是|为|為)\s{{0,3}}"
+        pattern=rf"{_LOGIN_NAMES}\s{{0,3}}(?:\bis\b|\bist\b|\blautet\b|是|为|為)\s{{0,3}}"
         rf"(?:\\?[\"'`])?{_NO_SECRET}{_DIGIT_NEAR}(?P<secret>{_WORD}{{4,256}}+)",
     ),
     *_pair(

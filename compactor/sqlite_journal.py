@@ -1,7 +1,8 @@
 """The journal in a small SQLite file, readable by its owner alone.
 
 Every change is one transaction, synced before it returns. The ledger only ever grows; what it says
-is enough to replay the decisions of the past with another configuration.
+is enough to replay the decisions of the past with another configuration. What comes from outside
+(keys, folders, answers) is stored as bytes: text in SQLite can't hold a lone surrogate.
 """
 
 from __future__ import annotations
@@ -24,29 +25,41 @@ if TYPE_CHECKING:
 
 FILE_NAME = "journal.sqlite3"
 _SCHEMA_VERSION = 1
-_SCHEMA = """
-CREATE TABLE answer (
-    fingerprint TEXT PRIMARY KEY, place TEXT NOT NULL, key TEXT NOT NULL, text TEXT NOT NULL,
-    engine TEXT NOT NULL, model TEXT, prompt TEXT NOT NULL, written_at TEXT NOT NULL
-) STRICT;
-CREATE INDEX answer_session ON answer (place, key);
-CREATE TABLE memory (
-    place TEXT NOT NULL, key TEXT NOT NULL, folder TEXT NOT NULL,
-    landed TEXT, undone TEXT, parked_until TEXT, parked_for TEXT NOT NULL DEFAULT '',
-    failures INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (place, key)
-) STRICT;
-CREATE TABLE ledger (
-    id INTEGER PRIMARY KEY, at TEXT NOT NULL, place TEXT NOT NULL, key TEXT NOT NULL,
-    outcome TEXT NOT NULL, reason TEXT, engine TEXT, model TEXT, calls INTEGER NOT NULL,
-    tokens_before INTEGER, tokens_after INTEGER, seconds REAL, usage TEXT NOT NULL
-) STRICT;
-CREATE INDEX ledger_session ON ledger (place, key, at);
-"""
+_SCHEMA = (
+    """CREATE TABLE answer (
+        fingerprint TEXT PRIMARY KEY, place BLOB NOT NULL, key BLOB NOT NULL, text BLOB NOT NULL,
+        engine TEXT NOT NULL, model TEXT, prompt TEXT NOT NULL, written_at TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX answer_session ON answer (place, key)",
+    """CREATE TABLE memory (
+        place BLOB NOT NULL, key BLOB NOT NULL, folder BLOB NOT NULL,
+        landed TEXT, undone TEXT, parked_until TEXT, parked_for TEXT NOT NULL DEFAULT '',
+        failures INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (place, key)
+    ) STRICT""",
+    """CREATE TABLE ledger (
+        id INTEGER PRIMARY KEY, at TEXT NOT NULL, place BLOB NOT NULL, key BLOB NOT NULL,
+        outcome TEXT NOT NULL, reason TEXT, engine TEXT, model TEXT, calls INTEGER NOT NULL,
+        tokens_before INTEGER, tokens_after INTEGER, seconds REAL, usage TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX ledger_session ON ledger (place, key, at)",
+    f"PRAGMA user_version = {_SCHEMA_VERSION}",
+)
+_PATIENCE = 10.0  # seconds to wait for another process
+_BEGIN_ANEW = "move it aside and a new one is begun"
+_ALLOW = "the worker must be able to write to it and to its folder; see [state] dir"
+_REMEDIES = {
+    sqlite3.SQLITE_BUSY: "another process holds it; try again when that is done",
+    sqlite3.SQLITE_READONLY: _ALLOW,
+    sqlite3.SQLITE_CANTOPEN: _ALLOW,
+    sqlite3.SQLITE_PERM: _ALLOW,
+    sqlite3.SQLITE_FULL: "make room on its disk",
+    sqlite3.SQLITE_IOERR: "see to its disk",
+}
 
 
 class SqliteJournal(Journal):
-    """A journal in `folder`, which is made if need be."""
+    """A journal in `folder`, which is made if need be. With `read_only` it must be there."""
 
     def __init__(self, folder: Path, *, read_only: bool = False) -> None:
         self._path = folder / FILE_NAME
@@ -55,71 +68,89 @@ class SqliteJournal(Journal):
             if not read_only:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._path.touch(mode=0o600)
-            self._db = self._open(read_only=read_only)
+                if self._path.stat().st_mode & 0o077:  # it was copied here, perhaps
+                    self._path.chmod(0o600)
         except OSError as error:
             problem = (error.strerror or str(error)).lower()
             raise JournalError(str(self._path), f"{problem}; see [state] dir") from error
-
-    def _open(self, *, read_only: bool) -> sqlite3.Connection:
-        mode = "ro" if read_only else "rwc"
         with self._faults():
-            db = sqlite3.connect(
-                f"{self._path.absolute().as_uri()}?mode={mode}",
-                uri=True,
-                isolation_level=None,
-                check_same_thread=False,
+            self._db = self._connect(f"{self._path.absolute().as_uri()}?mode=rw")
+        try:
+            self._prepare(read_only=read_only)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _connect(self, uri: str) -> sqlite3.Connection:
+        return sqlite3.connect(
+            uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+        )
+
+    def _prepare(self, *, read_only: bool) -> None:
+        with self._faults():
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._db.execute("PRAGMA secure_delete = ON")  # what is forgotten leaves no trace
+            version = self._version()
+            if version == 0 and read_only:  # nobody has written to it yet
+                self._db.close()
+                self._db = self._connect("file::memory:")
+        if version == 0:
+            with self._changing() as db:
+                if self._version() == 0:  # another process may have been faster
+                    for statement in _SCHEMA:
+                        db.execute(statement)
+        elif version != _SCHEMA_VERSION:
+            raise JournalError(
+                str(self._path),
+                f"it has version {version} and this release knows {_SCHEMA_VERSION}: "
+                f"install the release that made it, or {_BEGIN_ANEW}",
             )
-            db.execute("PRAGMA synchronous = FULL")
-            version = db.execute("PRAGMA user_version").fetchone()[0]
-            if version == 0 and not read_only:
-                db.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version = {_SCHEMA_VERSION};COMMIT;")
-            elif version != _SCHEMA_VERSION:
-                db.close()
-                raise JournalError(
-                    str(self._path), f"has version {version}, expected {_SCHEMA_VERSION}"
-                )
-        return db
+        if read_only:  # a change that a killed process left half made is still rolled back
+            self._db.execute("PRAGMA query_only = ON")
+
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     def recall(self) -> Mapping[SessionRef, SessionMemory]:
         """Return the memory of every session that has one."""
-        with self._faults():
+        with self._reading():
             rows = self._db.execute(
                 "SELECT place, folder, key, landed, undone, parked_until, parked_for, failures "
                 "FROM memory"
             ).fetchall()
-        return {
-            SessionRef(place, folder, key): SessionMemory(
-                None if landed is None else Landed(**json.loads(landed)),
-                None if undone is None else Undone(**json.loads(undone)),
-                None if until is None else datetime.fromisoformat(until),
-                reason,
-                failures,
-            )
-            for place, folder, key, landed, undone, until, reason, failures in rows
-        }
+            return {
+                SessionRef(*map(_text, (place, folder, key))): SessionMemory(
+                    None if landed is None else Landed(**json.loads(landed)),
+                    None if undone is None else Undone(**json.loads(undone)),
+                    None if until is None else datetime.fromisoformat(until),
+                    reason,
+                    failures,
+                )
+                for place, folder, key, landed, undone, until, reason, failures in rows
+            }
 
     def find_answer(self, fingerprint: str) -> Answer | None:
-        """Return the answer to that question, unless what it led to was undone."""
-        with self._faults():
+        """Return the answer to that question, unless it has landed or was undone since."""
+        with self._reading():
             row = self._db.execute(
                 "SELECT text, engine, model, prompt, written_at FROM answer WHERE fingerprint = ?",
                 (fingerprint,),
             ).fetchone()
-        if row is None:
-            return None
-        text, engine, model, prompt, written_at = row
-        at = datetime.fromisoformat(written_at)
-        return Answer(fingerprint, text, engine, model, prompt, at)
+            if row is None:
+                return None
+            text, engine, model, prompt, written_at = row
+            at = datetime.fromisoformat(written_at)
+            return Answer(fingerprint, _text(text), engine, model, prompt, at)
 
     def keep_answer(self, ref: SessionRef, answer: Answer) -> None:
         """Remember an answer."""
-        values = (answer.text, answer.engine, answer.model, answer.prompt)
+        values = (_bytes(answer.text), answer.engine, answer.model, answer.prompt)
         with self._changing() as db:
             db.execute(
                 "INSERT OR REPLACE INTO answer "
                 "(fingerprint, place, key, text, engine, model, prompt, written_at) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (answer.fingerprint, ref.place, ref.key, *values, answer.written_at.isoformat()),
+                (answer.fingerprint, *_name(ref), *values, answer.written_at.isoformat()),
             )
 
     def note_landed(self, ref: SessionRef, landed: Landed) -> None:
@@ -127,8 +158,7 @@ class SqliteJournal(Journal):
         with self._changing() as db:
             _set(db, ref, "landed", json.dumps(asdict(landed)))
             _set(db, ref, "undone", None)
-            _set(db, ref, "parked_until", None)
-            _set(db, ref, "failures", 0)
+            _set_parking(db, ref, None, "")
             _drop_answers(db, ref)
 
     def note_undone(self, ref: SessionRef, undone: Undone) -> None:
@@ -141,21 +171,16 @@ class SqliteJournal(Journal):
     def park(self, ref: SessionRef, until: datetime | None, reason: str) -> None:
         """Leave a session alone until then; None lets it go again."""
         with self._changing() as db:
-            _set(db, ref, "parked_until", None if until is None else until.isoformat())
-            _set(db, ref, "parked_for", reason)
-            grow = "0" if until is None else "failures + 1"
-            db.execute(
-                f"UPDATE memory SET failures = {grow} WHERE place = ? AND key = ?",  # noqa: S608
-                (ref.place, ref.key),
-            )
+            _set_parking(db, ref, until, reason)
 
     def write_ledger(self, ref: SessionRef, entry: LedgerEntry) -> None:
         """Add a line to the ledger."""
+        place, key = _name(ref)
         fields = asdict(entry) | {
             "at": entry.at.isoformat(),
             "usage": json.dumps(dict(entry.usage)),
-            "place": ref.place,
-            "key": ref.key,
+            "place": place,
+            "key": key,
         }
         with self._changing() as db:
             db.execute(
@@ -170,7 +195,7 @@ class SqliteJournal(Journal):
         """Forget all texts of these sessions."""
         with self._changing() as db:
             for ref in refs:
-                db.execute("DELETE FROM memory WHERE place = ? AND key = ?", (ref.place, ref.key))
+                db.execute("DELETE FROM memory WHERE place = ? AND key = ?", _name(ref))
                 _drop_answers(db, ref)
 
     def close(self) -> None:
@@ -179,36 +204,67 @@ class SqliteJournal(Journal):
             self._db.close()
 
     @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            with self._mutex, self._faults():
+                yield
+        except (ValueError, TypeError) as error:
+            problem = f"a row of it can't be read: {_BEGIN_ANEW}"
+            raise JournalError(str(self._path), problem) from error
+
+    @contextlib.contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
         with self._mutex, self._faults():
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+                self._db.execute("COMMIT")
+            finally:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
 
     @contextlib.contextmanager
     def _faults(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, ValueError, TypeError) as error:
-            raise JournalError(
-                str(self._path), f"{error}: move it aside and a new one is begun"
-            ) from error
+        except sqlite3.Error as error:
+            kind = getattr(error, "sqlite_errorcode", 0) & 0xFF  # above it stand the details
+            remedy = _REMEDIES.get(kind, _BEGIN_ANEW)
+            raise JournalError(str(self._path), f"{error}: {remedy}") from error
 
 
-def _set(db: sqlite3.Connection, ref: SessionRef, column: str, value: str | int | None) -> None:
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
+
+
+def _name(ref: SessionRef) -> tuple[bytes, bytes]:
+    return _bytes(ref.place), _bytes(ref.key)
+
+
+def _set(db: sqlite3.Connection, ref: SessionRef, column: str, value: str | None) -> None:
     """Set one column of a session's memory; `column` is one of our own words."""
     db.execute(
         f"INSERT INTO memory (place, key, folder, {column}) VALUES (?, ?, ?, ?) "  # noqa: S608
         f"ON CONFLICT (place, key) DO UPDATE SET {column} = excluded.{column}",
-        (ref.place, ref.key, ref.folder, value),
+        (*_name(ref), _bytes(ref.folder), value),
+    )
+
+
+def _set_parking(
+    db: sqlite3.Connection, ref: SessionRef, until: datetime | None, reason: str
+) -> None:
+    _set(db, ref, "parked_until", None if until is None else until.isoformat())
+    _set(db, ref, "parked_for", reason)
+    grow = "0" if until is None else "failures + 1"
+    db.execute(
+        f"UPDATE memory SET failures = {grow} WHERE place = ? AND key = ?",  # noqa: S608
+        _name(ref),
     )
 
 
 def _drop_answers(db: sqlite3.Connection, ref: SessionRef) -> None:
-    db.execute("DELETE FROM answer WHERE place = ? AND key = ?", (ref.place, ref.key))
-
-
+    db.execute("DELETE FROM answer WHERE place = ? AND key = ?", _name(ref))

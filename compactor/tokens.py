@@ -65,7 +65,7 @@ class TokenCounter:
         """Return `text` in at most `limit` tokens: its head and tail around a marked gap."""
         if not self.exceeds(text, limit):
             return text
-        low, high = 0, len(text) - 1  # characters to keep
+        low, high = 0, min(len(text) - 1, limit * 16)  # characters to keep
         best = ""
         while low <= high:
             size = (low + high) // 2
@@ -136,5 +136,6 @@ def _folder_of(encoding: str) -> Path:
         if file.is_file() and sha256(file.read_bytes()).hexdigest() == digest:
             return place
     raise TokenizerError(
-        encoding, f"its vocabulary file {name} is not, or not whole, in {', '.join(map(str, places))}"
+        encoding,
+        f"its vocabulary file {name} is not, or not whole, in {', '.join(map(str, places))}",
     )

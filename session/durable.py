@@ -162,16 +162,18 @@ def recover(folder: Path, lock: Lock) -> int:
         swaps = list(read_swaps(area, folder))
         if not alone:
             return len(swaps)
-        _sweep(area)
+        _sweep(area, folder)
         return sum(_recover_one(swap, lock) for swap in swaps)
 
 
-def _sweep(area: Path) -> None:
-    """Remove temporary files that never got a record: they have never been exchanged."""
+def _sweep(area: Path, folder: Path) -> None:
+    """Remove what is nobody's: files that were never exchanged, and those of deleted sessions."""
     for stray in [*area.glob(f"*{TEMP_SUFFIX}"), *area.glob(f"*{RECORD_SUFFIX}.new")]:
-        record = stray.with_suffix(RECORD_SUFFIX)
-        if stray.suffix != TEMP_SUFFIX or not record.exists():
+        if stray.suffix != TEMP_SUFFIX or not stray.with_suffix(RECORD_SUFFIX).exists():
             stray.unlink()
+    for aside in (area / DAMAGED_NAME).glob("*.jsonl"):
+        if not (folder / f"{aside.name.rsplit('.', 2)[0]}.jsonl").exists():
+            aside.unlink()
 
 
 def _recover_one(swap: Swap, lock: Lock) -> bool:

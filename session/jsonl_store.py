@@ -88,37 +88,44 @@ class JsonlStore(SessionStore):
         return [entry for folder in self.folders for entry in self._list_folder(folder)]
 
     def _list_folder(self, folder: Path) -> Iterator[SessionEntry]:
-        try:
+        with _naming(folder):
             _check_owner(folder, folder.stat())
             with os.scandir(folder) as found:
                 files = sorted(
                     (file for file in found if file.name.endswith(SUFFIX)), key=lambda f: f.name
                 )
-        except OSError as error:
-            raise StoreUnavailableError(str(folder), _reason(error)) from error
-        new: set[str] = set()
+        taken: set[str] = set()
         old: list[SessionEntry] = []
         for file in files:
             if file.name.startswith("."):
                 continue
             key = key_of_stem(file.name.removesuffix(SUFFIX))
             problem = self._look(folder, file)
+            if problem == _GONE:
+                continue
             if key is None:
-                if problem == _GONE:
-                    continue
                 key = self._old_key(folder / file.name, problem)
                 old.append(self._entry(folder, key, file.name, problem))
-            elif problem != _GONE:
-                new.add(key)
+            else:
+                taken.add(key)
                 yield self._entry(folder, key, file.name, problem)
         # The same key under an old and a new name: the new one counts.
-        yield from (entry for entry in old if entry.ref.key not in new)
+        new = frozenset(taken)
+        for entry in old:
+            if entry.ref.key in taken - new:
+                problem = "another file says that it is the same session"
+                yield replace(entry, problem=entry.problem or problem)
+            elif entry.ref.key not in new:
+                taken.add(entry.ref.key)
+                yield entry
 
     def _look(self, folder: Path, file: os.DirEntry[str]) -> str | None:
         try:
             status = file.stat(follow_symlinks=False)
         except FileNotFoundError:
             return _GONE
+        except OSError as error:
+            return _reason(error)
         if stat.S_ISLNK(status.st_mode):
             return "a symbolic link, which is not followed"
         if not stat.S_ISREG(status.st_mode):
@@ -147,7 +154,7 @@ class JsonlStore(SessionStore):
         try:
             with path.open("rb") as file:
                 tail = read_tail(file)
-                modified = _modified(os.fstat(file.fileno()))
+                modified = _modified(entry.name, os.fstat(file.fileno()))
         except OSError as error:
             raise UnreadableSessionError(entry.name, _reason(error)) from error
         if tail is None:
@@ -173,7 +180,7 @@ class JsonlStore(SessionStore):
             transcript.header,
             transcript.messages,
             _in_flight(path),
-            _modified(status),
+            _modified(entry.name, status),
             _Version(entry, FileIdentity.of(status), transcript),
         )
 
@@ -215,7 +222,7 @@ class JsonlStore(SessionStore):
             assert isinstance(version, _Version)  # noqa: S101 - `load` has just made it
             return now, version
         version = replace(read, identity=FileIdentity.of(status))
-        now = replace(session, in_flight=_in_flight(path), modified=_modified(status))
+        now = replace(session, in_flight=_in_flight(path), modified=_modified(path.name, status))
         return now, version
 
     def _swap(self, path: Path, version: _Version, change: ProjectionChange) -> SwapResult:
@@ -241,18 +248,17 @@ class JsonlStore(SessionStore):
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Hold every folder as its one worker; see `SessionStore`."""
-        self.list_sessions()  # whose files these are is settled before anything is written
         with ExitStack() as held:
             for folder in self.folders:
-                try:
-                    area = prepare_area(folder)
-                    held.enter_context(hold_exclusively(area / _WORKER_LOCK, place=str(folder)))
+                with _naming(folder):
+                    _check_owner(folder, folder.stat())
+                    lock = prepare_area(folder) / _WORKER_LOCK
+                    held.enter_context(hold_exclusively(lock, place=str(folder)))
                     recover(folder, self._locks[folder].held)
-                except OSError as error:
-                    raise StoreUnavailableError(str(folder), _reason(error)) from error
             yield
             for folder in self.folders:
-                recover(folder, self._locks[folder].held)
+                with _naming(folder):
+                    recover(folder, self._locks[folder].held)
 
     def _readable(self, entry: SessionEntry) -> Path:
         if entry.problem is not None:
@@ -267,8 +273,20 @@ def _read(path: Path) -> tuple[bytes, os.stat_result]:
         return file.read(), status
 
 
-def _modified(status: os.stat_result) -> datetime:
-    return datetime.fromtimestamp(status.st_mtime, UTC)
+def _modified(name: str, status: os.stat_result) -> datetime:
+    try:
+        return datetime.fromtimestamp(status.st_mtime, UTC)
+    except (OverflowError, ValueError, OSError):
+        raise UnreadableSessionError(name, "its time of change is beyond all years") from None
+
+
+@contextmanager
+def _naming(folder: Path) -> Iterator[None]:
+    """Say of which folder an error of the system speaks."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreUnavailableError(str(folder), _reason(error)) from error
 
 
 def _in_flight(path: Path) -> bool:

@@ -88,6 +88,8 @@ def is_written_elsewhere(path: Path) -> bool:
         try:
             fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         except OSError as error:
+            if error.errno not in {errno.EAGAIN, *_MISSING}:
+                raise  # nobody knows
             return error.errno == errno.EAGAIN
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
         return False

@@ -37,7 +37,10 @@ def resolve_folders(url: str, relative_to: Path | None = None) -> list[Path]:
     text = url.removeprefix(_SCHEME).removeprefix("//")
     if not text:
         raise StoreLocationError(url, "names no folder; write for example jsonl:sessions")
-    pattern = Path(text).expanduser()
+    try:
+        pattern = Path(text).expanduser()
+    except RuntimeError:  # `~somebody` who is not there
+        raise StoreLocationError(url, "names the home of an unknown user") from None
     if not pattern.is_absolute():
         pattern = (relative_to or Path.cwd()) / pattern
     if pattern.is_dir() or not glob.has_magic(str(pattern)):

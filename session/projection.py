@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from session.record import (
@@ -127,11 +127,16 @@ def _is_stamp(value: object, *, covers: int, text: str) -> bool:
         isinstance(value, dict)
         and value.get("version") == STAMP_VERSION
         and covers > 0
-        and value.get("covers") == covers
-        and not isinstance(value.get("covers"), bool)
+        and _is_count(value.get("covers"))
+        and value["covers"] == covers
         and value.get("text") == text
         and isinstance(value.get("content"), str)
+        and _is_count(value.get("generation"))
     )
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def read_tombstone(header: Header) -> UndoneDict | None:
@@ -140,8 +145,7 @@ def read_tombstone(header: Header) -> UndoneDict | None:
     undone = stamp.get("undone") if isinstance(stamp, dict) else None
     if not isinstance(undone, dict):
         return None
-    counts = (undone.get("covers"), undone.get("messages"))
-    if not all(isinstance(count, int) and not isinstance(count, bool) for count in counts):
+    if not (_is_count(undone.get("covers")) and _is_count(undone.get("messages"))):
         return None
     return cast("UndoneDict", undone) if isinstance(undone.get("content"), str) else None
 
@@ -182,13 +186,23 @@ def undo_projection(
     digest of what `current` covers, `at` the time of the undo in UTC.
     """
     undone = UndoneDict(covers=current.covers, content=content, messages=message_count, at=at)
-    previous = current.stamp["previous"] if current.stamp and not everything else None
-    if previous is None:
-        return ProjectionChange(Projection(), TombstoneDict(version=1, undone=undone))
-    if "version" not in previous:  # it was not ours
-        before = Projection(previous["covers"], previous["entry"], previous["last_active"])
+    previous = current.stamp.get("previous") if current.stamp and not everything else None
+    before = _previous_projection(previous, current.last_active)
+    if before.stamp is None:
         return ProjectionChange(before, TombstoneDict(version=1, undone=undone))
-    stamp = cast("StampDict", {key: value for key, value in previous.items() if key != "entry"})
-    stamp["undone"] = undone
-    before = Projection(stamp["covers"], previous["entry"], current.last_active, stamp)
-    return ProjectionChange(before, stamp)
+    stamp = cast("StampDict", {**before.stamp, "undone": undone})
+    return ProjectionChange(replace(before, stamp=stamp), stamp)
+
+
+def _previous_projection(previous: object, last_active: str | None) -> Projection:
+    """Read what a stamp kept of the projection before it; nothing, where that can't be used."""
+    if not isinstance(previous, dict) or not _is_count(previous.get("covers")):
+        return Projection()
+    entry = previous.get("entry")
+    if not isinstance(entry, str):
+        return Projection(previous["covers"])
+    stamp = {key: value for key, value in previous.items() if key != "entry"}
+    if _is_stamp(stamp, covers=previous["covers"], text=digest_text(entry)):
+        return Projection(previous["covers"], entry, last_active, cast("StampDict", stamp))
+    when = previous.get("last_active")  # it was not ours
+    return Projection(previous["covers"], entry, when if isinstance(when, str) else None)

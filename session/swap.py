@@ -61,17 +61,12 @@ class FilePrint:
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """A swap that is being made, or was made and whose original is watched.
-
-    `graft` is there while lines are being appended to the live file: its inode, and its size before
-    the first of them. So a kill in between is told from a kill before.
-    """
+    """A swap that is being made, or was made and whose original is watched."""
 
     temp: Path
     live: Path
     old: FilePrint
     new: FilePrint
-    graft: tuple[int, int] | None = None
 
     @property
     def link(self) -> Path:
@@ -84,12 +79,7 @@ class Swap:
 
     def save(self) -> Self:
         """Make the record durable."""
-        fields = {
-            "name": self.live.name,
-            "old": asdict(self.old),
-            "new": asdict(self.new),
-            "graft": self.graft,
-        }
+        fields = {"name": self.live.name, "old": asdict(self.old), "new": asdict(self.new)}
         kernel.replace_durably(self._record, json.dumps(fields).encode())
         return self
 
@@ -106,67 +96,50 @@ class Swap:
     def is_settled(self) -> bool:
         """Whether the file under the temporary name has nothing that the live one may lack."""
         known = self.print_of_temp()
-        if known is None or self.graft is not None:
-            return False
-        return known.size == self.temp.stat().st_size
+        return known is not None and known.size == self.temp.stat().st_size
 
     def harvest(self, source: FilePrint) -> bool:
-        """Append to the live file the whole lines that the temporary one has beyond `source`.
+        """See to it that the live file has what was written to the temporary one beyond `source`.
 
-        Lines are appended once, whatever happens in between. False, and nothing done, if somebody
-        has just written the temporary file anew.
+        False, and nothing done, if somebody has just written the temporary file anew.
         """
         status = self.temp.stat()
-        if self.graft is None and status.st_size == source.size:
+        if status.st_size == source.size:
             return True
         data = self.temp.read_bytes()
         if not source.begins(data):
             return False
         data = data[: max(source.size, len(data) - len(_open_line(data)))]
-        while not self._graft(data, source.size):
-            pass  # a writer replaced the live file under our hands
+        self._append_missing(data, source.size)
+        # So what is there now is not looked for again: the agent may clear the session later.
         seen = FilePrint.of(status, data)
-        done = replace(self, old=seen) if source is self.old else replace(self, new=seen)
-        replace(done, graft=None).save()
+        (replace(self, old=seen) if source is self.old else replace(self, new=seen)).save()
         return True
-
-    def _graft(self, data: bytes, start: int) -> bool:
-        """Append to the live file what it lacks of `data` from `start` on.
-
-        False if it is not the live file any more to which the lines went.
-        """
-        inode, live = self.live.stat().st_ino, self.live.read_bytes()
-        if not (self.new.is_at(self.live) or self.old.is_at(self.live)):
-            # A writer has replaced it since, and may have known these lines.
-            lines = _following(live, missing_lines(data, start, live), 0)
-        elif self.graft is None:
-            lines = _following(live, data, start)
-        else:
-            begun_in, size = self.graft
-            whole, begun = _following(live[:size], data, start), live[size:]
-            if inode == begun_in and whole.startswith(begun):
-                # Killed while appending, perhaps in the middle of a line.
-                rest = whole[len(begun) :]
-                return not rest or kernel.append(self.live, rest)
-            lines = _following(live, missing_lines(data, start, live), 0)
-        if not lines.strip():
-            return True
-        replace(self, graft=(inode, len(live))).save()
-        return kernel.append(self.live, lines)
 
     def rescue(self) -> bool:
         """Append what the temporary file has and the live one lacks, if they are one conversation.
 
         False, and nothing done, where the live file holds nothing of it: it was cleared.
         """
-        data, live = self.temp.read_bytes(), self.live.read_bytes()
+        data = self.temp.read_bytes()
         data = data[: len(data) - len(_open_line(data))]
-        missing = missing_lines(data, 0, live)
-        if missing and missing == missing_lines(data, 0, b""):
+        everything = missing_lines(data, 0, b"")
+        if everything and everything == missing_lines(data, 0, self.live.read_bytes()):
             return False
-        if missing:
-            kernel.append(self.live, _following(live, missing, 0))
+        self._append_missing(data, 0)
         return True
+
+    def _append_missing(self, data: bytes, start: int) -> None:
+        """Append what `data` has from `start` on and the live file lacks.
+
+        What was appended before a kill is not missing any more, so this can be repeated.
+        """
+        while True:
+            live = self.live.read_bytes()
+            lines = missing_lines(data, start, live)
+            # If a writer has replaced the live file under our hands, the lines may be gone again.
+            if not lines or kernel.append(self.live, _completing(live, lines)):
+                return
 
 
 def read_swaps(area: Path, folder: Path) -> Iterator[Swap]:
@@ -176,11 +149,10 @@ def read_swaps(area: Path, folder: Path) -> Iterator[Swap]:
             fields = json.loads(path.read_bytes())
             old, new = FilePrint(**fields["old"]), FilePrint(**fields["new"])
             live = folder / fields["name"]
-            graft = tuple(fields["graft"]) if fields["graft"] else None
         except (ValueError, TypeError, KeyError):
             continue
         if live.parent == folder:
-            yield Swap(path.with_suffix(TEMP_SUFFIX), live, old, new, graft)
+            yield Swap(path.with_suffix(TEMP_SUFFIX), live, old, new)
 
 
 def missing_lines(data: bytes, start: int, live: bytes) -> bytes:
@@ -217,15 +189,9 @@ def _open_line(data: bytes) -> bytes:
     return rest if decode_line(rest) is None else b""
 
 
-def _following(live: bytes, data: bytes, start: int) -> bytes:
-    """Return what must be appended to `live` so that it goes on as `data` does from `start`."""
-    if start >= len(data):
-        return b""
-    # Said from the start of its line, unless just that beginning is what the live file ends with.
-    lines = data[start - len(_open_line(data[:start])) :]
+def _completing(live: bytes, lines: bytes) -> bytes:
+    """Return what makes `live` end with `lines`, of which it may hold half of the first."""
     begun = _open_line(live)
     if begun and lines.startswith(begun):
-        lines = lines[len(begun) :]
-    elif live and not live.endswith(b"\n") and not lines.startswith(b"\n"):
-        lines = b"\n" + lines
-    return lines if lines.endswith(b"\n") else lines + b"\n"
+        return lines[len(begun) :]
+    return lines if not live or live.endswith(b"\n") else b"\n" + lines

@@ -84,9 +84,15 @@ class Transcript:
         return cls(data, header, header_span, tuple(provider), tuple(messages), tuple(spans))
 
     def project(self, change: ProjectionChange) -> bytes:
-        """Return the file with another projection; see `render`."""
+        """Return the file with another projection; see `render`.
+
+        Raises `ValueError` where the file has no header to write it to.
+        """
+        if self.header is None:
+            message = "a file without a metadata line has no place for a projection"
+            raise ValueError(message)
         kept_at = self.kept_at(change.projection.covers)
-        return self.render(write_projection(self.header or Header({}), change, kept_at=kept_at))
+        return self.render(write_projection(self.header, change, kept_at=kept_at))
 
     def render(self, header: Header) -> bytes:
         """Return the file with another header and without provider state; all else is copied.
@@ -108,13 +114,11 @@ class Transcript:
     def kept_at(self, covers: int) -> int:
         """Offset of the first kept line in the rendered file, from the end of its header line.
 
-        Negative where the header stands behind the messages.
+        It is -1 where the header stands behind that line.
         """
-        spans = self.message_spans
+        spans, begin = self.message_spans, self.header_span.end
         kept = spans[covers].start if covers < len(spans) else len(self.data)
-        low, high = sorted((self.header_span.end, kept))
-        gone = sum(
-            span.end - span.start for span in self.provider_spans if low <= span.start < high
-        )
-        distance = high - low - gone
-        return distance if kept >= self.header_span.end else -distance
+        if kept < begin:
+            return -1
+        dropped = [span for span in self.provider_spans if begin <= span.start < kept]
+        return kept - begin - sum(span.end - span.start for span in dropped)

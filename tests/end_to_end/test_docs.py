@@ -29,7 +29,7 @@ def test_every_command_and_option_is_documented() -> None:
         for parameter in command.params:
             if isinstance(parameter, click.Option):
                 spelled = parameter.opts[-1]
-                row = re.search(rf"^\| `{spelled}[^|]*\| [^|]*(?:`{name}`|all)", COMMANDS, re.M)
+                row = re.search(rf"^\| `{spelled}[^|]*\| [^|]*(?:`{name}`|all)", COMMANDS, re.MULTILINE)
                 assert row, f"{name} {spelled}"
 
 
@@ -38,13 +38,13 @@ def test_no_option_is_made_up() -> None:
     known = {
         opt for command in [cli, *cli.commands.values()] for p in command.params for opt in p.opts
     } | {"-h", "--help"}
-    assert set(re.findall(r"^\| `(--[a-z-]+)", COMMANDS, re.M)) <= known
+    assert set(re.findall(r"^\| `(--[a-z-]+)", COMMANDS, re.MULTILINE)) <= known
 
 
 def test_every_key_of_the_configuration_is_documented_with_its_default() -> None:
     """docs/configuration.md has a row for each, and no other."""
     text = (DOCS / "configuration.md").read_text()
-    rows = dict(re.findall(r"^\| `([a-z.]+_?[a-z_]*)` \| `(.*?)` \|", text, re.M))
+    rows = dict(re.findall(r"^\| `([a-z.]+_?[a-z_]*)` \| `(.*?)` \|", text, re.MULTILINE))
     keys = {
         f"{section}.{key}"
         for section, field in Config.model_fields.items()
@@ -61,7 +61,7 @@ def test_every_outcome_and_reason_is_documented(word: str) -> None:
 
 def test_the_exit_codes_are_those_of_the_errors() -> None:
     """The table in the docs and the error classes agree."""
-    table = {int(code) for code in re.findall(r"^\| (\d+) \|", COMMANDS, re.M)}
+    table = {int(code) for code in re.findall(r"^\| (\d+) \|", COMMANDS, re.MULTILINE)}
     classes = [
         value
         for module in (compactor_errors, session_errors)
@@ -93,7 +93,7 @@ def test_the_commands_of_the_readme_run(place: Path, invoke: Invoke) -> None:
 def test_the_library_example_of_the_readme_runs(place: Path) -> None:
     """The code that an agent's developer would copy works as it stands."""
     copy_sessions(ROOT / "compactor" / "samples", place / "sessions")
-    code = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[0]
+    code = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
     names: dict[str, object] = {}
     exec(code.replace("/path/to/sessions", str(place / "sessions")), names)  # noqa: S102 - it is ours
     assert names["messages"]
@@ -101,7 +101,7 @@ def test_the_library_example_of_the_readme_runs(place: Path) -> None:
 
 def test_the_make_targets_of_the_readme_exist() -> None:
     """Every `make` line of the README names a target of the Makefile."""
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = set(re.findall(r"make ([a-z]+)", (ROOT / "README.md").read_text()))
     assert named - {"demo"} <= targets
     assert "demo" in targets

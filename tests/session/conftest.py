@@ -1,9 +1,33 @@
-"""Settings for all tests of the library."""
+"""Settings and places for all tests of the library."""
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # No deadline: a busy machine is no failure. No database: a run leaves nothing behind.
 settings.register_profile("session", deadline=None, database=None)
 settings.load_profile("session")
+
+_MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
+
+
+@pytest.fixture
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A place for one session file that is made thousands of times.
+
+    In memory where there is such a place, since a disk would be asked to sync each time; the soak
+    runs use the disk, whose inodes are reused at once.
+    """
+    if request.node.get_closest_marker("soak") or not _MEMORY.is_dir():
+        yield tmp_path / "sessions"
+        return
+    with tempfile.TemporaryDirectory(dir=_MEMORY) as place:
+        yield Path(place) / "sessions"

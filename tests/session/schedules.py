@@ -53,17 +53,22 @@ def compact(live: Path, *, may_replace: bool = False) -> None:
     )
 
 
+def pass_begins(live: Path) -> None:
+    """Do what the next pass does first."""
+    recover(live.parent, no_lock)
+
+
 def compact_and_recover(live: Path) -> None:
     """Do a whole pass."""
     compact(live)
-    recover(live.parent, no_lock)
+    pass_begins(live)
 
 
 def compact_twice(live: Path) -> None:
     """Commit again while the original of the first commit is still watched."""
     compact(live)
     compact(live)
-    recover(live.parent, no_lock)
+    pass_begins(live)
 
 
 def replace_naively(live: Path) -> None:
@@ -86,8 +91,9 @@ def faults(live: Path) -> list[str]:
         except ValueError:
             found.append(f"torn: {text!r}")
     times = Counter(record.get("id") for record in records)
-    found += [f"{number} is there {times[number]} times" for number in (*BASE, NEW)
-              if times[number] != 1]
+    found += [
+        f"{number} is there {times[number]} times" for number in (*BASE, NEW) if times[number] != 1
+    ]
     if sum(record.get("_type") == "metadata" for record in records) != 1:
         found.append("headers")
     left = {path.name for path in (live.parent / ".compactor").iterdir()} - {"commits.lock"}
@@ -112,7 +118,7 @@ def choose(steps: int, limit: int | None) -> list[tuple[int, int]]:
     pairs = list(combinations_with_replacement(range(steps + 1), 2))
     if limit is None or len(pairs) <= limit:
         return pairs
-    return random.Random(20261130).sample(pairs, limit)  # noqa: S311 - the same ones every time
+    return random.Random(20261130).sample(pairs, limit)
 
 
 def interleave(
@@ -162,11 +168,13 @@ def crash(
 def settle(live: Path, writer: Writer) -> None:
     """Let the writer finish, and then let the next two passes begin."""
     writer.finish()
-    recover(live.parent, no_lock)
-    recover(live.parent, no_lock)
+    pass_begins(live)
+    pass_begins(live)
 
 
-def run_killed(step: int, action: Callable[[], None], at: Callable[[int], None]) -> int:
+def run_killed(
+    step: int, action: Callable[[], None], at: Callable[[int], None] = lambda _: None
+) -> int:
     """Run the action in a process of its own and kill that right before its system call `step`.
 
     `at` runs here, with the process standing still, before each of its steps up to that one.

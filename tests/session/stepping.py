@@ -21,7 +21,7 @@ _HARMLESS = {"fspath", "getpid", "geteuid", "strerror", "__exit__", "__enter__",
 _EXCHANGE = kernel.exchange.__code__
 
 
-def _system_call(frame: FrameType, event: str, arg: Any) -> str | None:  # noqa: ANN401 - CPython's
+def _system_call(frame: FrameType, event: str, arg: Any) -> str | None:
     if event == "call" and frame.f_code is _EXCHANGE:
         return "exchange"
     if event != "c_call":
@@ -39,7 +39,7 @@ def stopping(at: Callable[[int, str], None]) -> Iterator[None]:
     """
     count = 0
 
-    def look(frame: FrameType, event: str, arg: Any) -> None:  # noqa: ANN401 - CPython's
+    def look(frame: FrameType, event: str, arg: Any) -> None:
         nonlocal count
         name = _system_call(frame, event, arg)
         if name is not None:

@@ -12,7 +12,7 @@ from tests.session.builders import answering, calling, conversation, messages_of
 ENTRY = "Earlier: Alice likes tea."
 
 
-def seen(*rows: dict[str, Any], entry: str | None = None, **options: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - passed on
+def seen(*rows: dict[str, Any], entry: str | None = None, **options: Any) -> list[dict[str, Any]]:
     """Return the history of the rows."""
     return build_history(messages_of(*rows), entry, **options)
 

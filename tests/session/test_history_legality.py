@@ -61,7 +61,13 @@ _anything = st.fixed_dictionaries(
         "tool_call_id": st.one_of(_ids, st.none()),
     },
 )
-_any_rows = st.lists(st.builds(lambda data, marks: data | marks, _anything, _marks), max_size=14)
+_batch = st.lists(_ids, min_size=1, max_size=3, unique=True)
+_any_row = st.one_of(
+    st.builds(lambda data, marks: data | marks, _anything, _marks),
+    st.builds(lambda ids, text: calling(*ids, content=text), _batch, _content),
+    _ids.map(answering),
+)
+_any_rows = st.lists(_any_row, max_size=14)
 _entries = st.sampled_from([None, "entry"])
 _limits = st.one_of(st.none(), st.integers(0, 15))
 
@@ -87,7 +93,7 @@ def _numbered(blocks: list[Rows]) -> tuple[list[Rows], list[list[str]]]:
 @st.composite
 def _batches(draw: st.DrawFn) -> Rows:
     """A batch, its results in any order, and perhaps something that came in between."""
-    ids: list[str] = draw(st.lists(_ids, min_size=1, max_size=3, unique=True))
+    ids: list[str] = draw(_batch)
     rows = [calling(*ids), *(answering(name) for name in draw(st.permutations(ids)))]
     between: Rows = draw(
         st.sampled_from([[], [row("user")], [row("assistant", _channel_delivery=True)]])

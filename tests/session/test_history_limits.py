@@ -12,7 +12,7 @@ from tests.session.builders import answering, calling, conversation, messages_of
 NEWS = row("assistant", "news", _channel_delivery=True)
 
 
-def newest(rows: list[dict[str, Any]], **limits: Any) -> list[object]:  # noqa: ANN401 - passed on
+def newest(rows: list[dict[str, Any]], **limits: Any) -> list[object]:
     """Return the contents of a limited history; every message costs ten tokens."""
     history = build_history(messages_of(*rows), count_tokens=lambda _: 10, **limits)
     return [message["content"] for message in history]

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def line(number: int) -> bytes:
     """Return the message `number`."""
-    return json.dumps({"role": "user", "content": f"message {number}", "id": number}).encode() + b"\n"
+    return (
+        json.dumps({"role": "user", "content": f"message {number}", "id": number}).encode() + b"\n"
+    )
 
 
 def header_line(version: int) -> bytes:
@@ -130,7 +132,7 @@ class HeldRewrite(Writer):
 
     def do(self, phase: int) -> None:
         """Truncate and write half of it; write the rest and close."""
-        content = ORIGINAL + line(NEW)
+        content = header_line(3) + ORIGINAL.partition(b"\n")[2] + line(NEW)
         if phase == 0:
             self.file.truncate(0)
             self.file.write(content[: len(content) // 2])

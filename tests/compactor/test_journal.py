@@ -1,0 +1,177 @@
+"""What every journal promises; one suite over both, and the one in a file opened anew each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from compactor.journal import (
+    Answer,
+    Journal,
+    Landed,
+    LedgerEntry,
+    MemoryJournal,
+    SessionMemory,
+    Undone,
+)
+from compactor.sqlite_journal import SqliteJournal
+from session.model import SessionRef
+from tests.compactor.builders import NOW, REF
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+OTHER = replace(REF, key="slack:7")
+ANSWER = Answer("sha256:q", "## Goal\nfly", "openai", "gpt", "v1", NOW)
+LANDED = Landed(180, "sha256:c", "entry", {"covers": 180, "previous": None}, 7, "sha256:t")
+UNDONE = Undone(180, "sha256:c", 200)
+
+Open = Callable[[], Journal]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
+    """Return what opens the journal: as often as asked, with all that was written so far."""
+    opened: list[Journal] = []
+
+    def open_journal() -> Journal:
+        if request.param == "memory":
+            opened[:] = opened or [MemoryJournal()]
+            return opened[0]
+        if opened:
+            opened[-1].close()
+        opened.append(SqliteJournal(tmp_path / "state"))
+        return opened[-1]
+
+    yield open_journal
+    for one in opened:
+        one.close()
+
+
+def test_a_new_journal_remembers_nothing(journal: Open) -> None:
+    """No session, and no answer."""
+    assert journal().recall() == {}
+    assert journal().find_answer("sha256:q") is None
+
+
+def test_an_answer_is_found_by_its_question(journal: Open) -> None:
+    """Whole, also when the process has ended since."""
+    journal().keep_answer(REF, ANSWER)
+    assert journal().find_answer(ANSWER.fingerprint) == ANSWER
+    assert journal().find_answer("sha256:other") is None
+    journal().keep_answer(REF, replace(ANSWER, text="better", model=None))
+    assert journal().find_answer(ANSWER.fingerprint) == replace(ANSWER, text="better", model=None)
+
+
+def test_what_landed_is_remembered(journal: Open) -> None:
+    """In place of what landed before, with its stamp."""
+    journal().note_landed(REF, LANDED)
+    assert journal().recall() == {REF: SessionMemory(LANDED)}
+    newer = replace(LANDED, covers=190, base_text=None, reapplied_at=201)
+    journal().note_landed(REF, newer)
+    assert journal().recall() == {REF: SessionMemory(newer)}
+
+
+def test_an_answer_that_landed_has_served_its_time(journal: Open) -> None:
+    """The entry itself is what is remembered then."""
+    journal().keep_answer(REF, ANSWER)
+    journal().keep_answer(OTHER, replace(ANSWER, fingerprint="sha256:r"))
+    journal().note_landed(REF, LANDED)
+    assert journal().find_answer("sha256:q") is None
+    assert journal().find_answer("sha256:r") is not None
+
+
+def test_what_was_undone_is_remembered_and_its_texts_are_not(journal: Open) -> None:
+    """Nothing is left that could be applied again."""
+    journal().note_landed(REF, LANDED)
+    journal().keep_answer(REF, ANSWER)
+    journal().note_undone(REF, UNDONE)
+    assert journal().recall() == {REF: SessionMemory(undone=UNDONE)}
+    assert journal().find_answer(ANSWER.fingerprint) is None
+
+
+def test_a_later_compaction_ends_an_undo(journal: Open) -> None:
+    """The operator forced it, or the user has spoken."""
+    journal().note_undone(REF, UNDONE)
+    journal().note_landed(REF, LANDED)
+    assert journal().recall() == {REF: SessionMemory(LANDED)}
+
+
+def test_failures_in_a_row_are_counted(journal: Open) -> None:
+    """Until something lands, or somebody lets the session go."""
+    until = NOW + timedelta(minutes=5)
+    journal().park(REF, NOW, "internal")
+    journal().park(REF, until, "bad_summary")
+    assert journal().recall()[REF] == SessionMemory(None, None, until, "bad_summary", 2)
+    journal().park(REF, None, "")
+    assert journal().recall()[REF] == SessionMemory()
+    journal().park(REF, until, "bad_summary")
+    assert journal().recall()[REF].failures == 1
+    journal().note_landed(REF, LANDED)
+    assert journal().recall()[REF] == SessionMemory(LANDED)
+
+
+def test_parking_leaves_the_rest_of_the_memory_alone(journal: Open) -> None:
+    """What landed or was undone is still known."""
+    journal().note_landed(REF, LANDED)
+    journal().park(REF, NOW, "store")
+    assert journal().recall()[REF] == SessionMemory(LANDED, None, NOW, "store", 1)
+    journal().note_undone(REF, UNDONE)
+    assert journal().recall()[REF].undone == UNDONE
+
+
+def test_a_session_is_forgotten_alone(journal: Open) -> None:
+    """Memory and answers go, those of others stay."""
+    for ref in (REF, OTHER):
+        journal().note_landed(ref, LANDED)
+        journal().keep_answer(ref, replace(ANSWER, fingerprint=ref.key))
+    journal().forget([REF, replace(REF, key="unknown")])
+    assert journal().recall() == {OTHER: SessionMemory(LANDED)}
+    assert journal().find_answer(REF.key) is None
+    assert journal().find_answer(OTHER.key) is not None
+    journal().forget([])
+    assert OTHER in journal().recall()
+
+
+def test_the_same_key_in_two_folders_is_two_sessions(journal: Open) -> None:
+    """The place tells them apart."""
+    elsewhere = SessionRef("/archive", "archive", REF.key)
+    journal().note_landed(REF, LANDED)
+    journal().note_undone(elsewhere, UNDONE)
+    assert journal().recall() == {
+        REF: SessionMemory(LANDED),
+        elsewhere: SessionMemory(undone=UNDONE),
+    }
+
+
+HOSTILE = [
+    "telegram:[/red]x",
+    "x'; DROP TABLE memory; --",
+    "a\x00b",
+    "line\nline\u2028line",
+    "lone \ud800 surrogate",
+    "\udcff",
+    "👋" * 300,
+    "",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_key_and_no_text_is_too_odd(journal: Open, text: str) -> None:
+    """One hostile session must not stop the pass of all others."""
+    ref = SessionRef(f"/sessions/{text}", text, text)
+    landed = replace(LANDED, entry=text, stamp={"sources": [text]})
+    journal().note_landed(ref, landed)
+    journal().keep_answer(ref, replace(ANSWER, text=text))
+    journal().write_ledger(ref, LedgerEntry(NOW, "compacted", None))
+    assert journal().recall() == {ref: SessionMemory(landed)}
+    assert journal().find_answer(ANSWER.fingerprint) == replace(ANSWER, text=text)
+    journal().park(ref, NOW, "store")
+    journal().forget([ref])
+    assert journal().recall() == {}
+    assert journal().find_answer(ANSWER.fingerprint) is None

@@ -1,0 +1,292 @@
+"""The journal as a file: who may read it, what damages it, and who else writes to it."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from compactor import sqlite_journal
+from compactor.errors import JournalError
+from compactor.journal import LedgerEntry, SessionMemory, Undone
+from compactor.sqlite_journal import FILE_NAME, SqliteJournal
+from tests.compactor.builders import NOW, REF
+from tests.compactor.test_journal import ANSWER, LANDED, UNDONE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINE = LedgerEntry(
+    NOW, "failed", "bad_summary", "openai", "gpt", 2, 900, 90, 1.5, {"prompt": 800, "cached": 0}
+)
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """Return the folder of a journal, which is not there yet."""
+    return tmp_path / "deep" / "state"
+
+
+def fill(state: Path) -> Path:
+    """Make a journal with something in it; return its file."""
+    journal = SqliteJournal(state)
+    journal.keep_answer(REF, ANSWER)
+    journal.note_landed(REF, LANDED)
+    journal.close()
+    return state / FILE_NAME
+
+
+def test_only_its_owner_can_read_it(state: Path) -> None:
+    """The folder too, and a file that was copied here with open doors."""
+    path = fill(state)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert state.stat().st_mode & 0o777 == 0o700
+    path.chmod(0o664)
+    SqliteJournal(state).close()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_is_forgotten_leaves_no_trace_in_the_file(state: Path) -> None:
+    """The texts of a deleted session go with it."""
+    path = fill(state)
+    secret = "a text that nobody else says " * 50
+    journal = SqliteJournal(state)
+    journal.keep_answer(REF, replace(ANSWER, text=secret))
+    assert secret[:29].encode() in path.read_bytes()
+    journal.forget([REF])
+    journal.close()
+    assert secret[:29].encode() not in path.read_bytes()
+    assert {file.name for file in state.iterdir()} == {FILE_NAME}
+
+
+def test_the_ledger_only_grows(state: Path) -> None:
+    """Forgetting a session leaves its lines, which hold no text of it."""
+    journal = SqliteJournal(state)
+    journal.write_ledger(REF, LINE)
+    journal.write_ledger(REF, LedgerEntry(NOW, "compacted", None))
+    journal.forget([REF])
+    journal.close()
+    with sqlite3.connect(state / FILE_NAME) as db:
+        rows = db.execute("SELECT * FROM ledger ORDER BY id").fetchall()
+    db.close()
+    place, key = REF.place.encode(), REF.key.encode()
+    told = (
+        "failed",
+        "bad_summary",
+        "openai",
+        "gpt",
+        2,
+        900,
+        90,
+        1.5,
+        '{"prompt": 800, "cached": 0}',
+    )
+    assert rows[0] == (1, NOW.isoformat(), place, key, *told)
+    assert rows[1][4:] == ("compacted", None, None, None, 0, None, None, None, "{}")
+
+
+def test_a_change_that_fails_changes_nothing(state: Path) -> None:
+    """Neither half of it, nor the ones after it."""
+    journal = SqliteJournal(state)
+    journal.note_undone(REF, UNDONE)
+    with pytest.raises(TypeError):
+        journal.note_landed(REF, replace(LANDED, stamp={"no": object()}))
+    assert journal.recall() == {REF: SessionMemory(undone=UNDONE)}
+    journal.note_landed(REF, LANDED)
+    assert journal.recall() == {REF: SessionMemory(LANDED)}
+    journal.close()
+
+
+# Faults, each with the file and the way out.
+
+
+def problem_of(state: Path, *, read_only: bool = False) -> str:
+    """Return why the journal can't be used."""
+    with pytest.raises(JournalError) as caught:
+        SqliteJournal(state, read_only=read_only).recall()
+    assert caught.value.path == str(state / FILE_NAME)
+    assert caught.value.exit_code == 78
+    return caught.value.problem
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_file_that_is_no_database_is_moved_aside(state: Path, read_only: bool) -> None:
+    """By the operator, who is told so; it is not touched."""
+    state.mkdir(parents=True)
+    (state / FILE_NAME).write_bytes(b"not a database" * 100)
+    assert "move it aside" in problem_of(state, read_only=read_only)
+    assert (state / FILE_NAME).read_bytes() == b"not a database" * 100
+
+
+def test_a_damaged_page_is_told(state: Path) -> None:
+    """Also where the header is whole."""
+    path = fill(state)
+    data = path.read_bytes()
+    path.write_bytes(data[:100] + b"\xff" * (len(data) - 100))
+    assert "move it aside" in problem_of(state)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [("landed", "{"), ("landed", "[]"), ("landed", '{"covers": 1}'), ("parked_until", "soon")],
+)
+def test_a_row_that_makes_no_sense_is_told(state: Path, row: tuple[str, str]) -> None:
+    """It is no crash of the pass."""
+    with sqlite3.connect(fill(state)) as db:
+        db.execute(f"UPDATE memory SET {row[0]} = ?", row[1:])  # noqa: S608 - from above
+    db.close()
+    assert "move it aside" in problem_of(state)
+
+
+def test_the_journal_of_a_newer_release_is_left_alone(state: Path) -> None:
+    """It is not begun anew, and not written to."""
+    with sqlite3.connect(fill(state)) as db:
+        db.execute("PRAGMA user_version = 2")
+    db.close()
+    before = (state / FILE_NAME).read_bytes()
+    assert "version 2 and this release knows 1: install the release" in problem_of(state)
+    assert (state / FILE_NAME).read_bytes() == before
+
+
+def test_a_journal_that_is_held_is_told(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is told to move aside what somebody is just writing."""
+    monkeypatch.setattr(sqlite_journal, "_PATIENCE", 0.01)
+    holder = sqlite3.connect(fill(state), isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    assert "another process holds it" in problem_of(state)
+    holder.close()
+
+
+def test_a_folder_that_can_not_be_made_is_told(state: Path) -> None:
+    """With the key that names it."""
+    state.parent.write_text("a file in its place")
+    assert "see [state] dir" in problem_of(state)
+
+
+def test_a_journal_that_is_no_file_is_told(state: Path) -> None:
+    """Whoever put a folder there."""
+    (state / FILE_NAME).mkdir(parents=True, mode=0o700)
+    assert "[state] dir" in problem_of(state)
+
+
+# Those who only read.
+
+
+def test_who_only_reads_changes_nothing(state: Path) -> None:
+    """What was written is seen, and nothing can be written."""
+    path = fill(state)
+    before = path.read_bytes()
+    journal = SqliteJournal(state, read_only=True)
+    assert journal.recall() == {REF: SessionMemory(LANDED)}
+    with pytest.raises(JournalError, match="readonly"):
+        journal.note_undone(REF, UNDONE)
+    journal.close()
+    assert path.read_bytes() == before
+
+
+def test_who_only_reads_needs_a_journal(state: Path) -> None:
+    """None is made for it."""
+    assert problem_of(state, read_only=True)
+    assert not state.exists()
+
+
+def test_a_journal_that_nobody_wrote_to_reads_as_empty(state: Path) -> None:
+    """A worker was killed when it had just made the file."""
+    state.mkdir(parents=True)
+    (state / FILE_NAME).touch(mode=0o600)
+    journal = SqliteJournal(state, read_only=True)
+    assert journal.recall() == {}
+    journal.close()
+    assert (state / FILE_NAME).read_bytes() == b""
+    fill(state)
+
+
+KILLED = """
+import os, sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("PRAGMA cache_size = 1")
+db.execute("BEGIN IMMEDIATE")
+db.execute("DELETE FROM memory")
+db.executemany("INSERT INTO ledger (at, place, key, outcome, calls, usage) "
+               "VALUES ('', x'', x'', ?, 0, '')", [("x" * 4000,)] * 200)
+os._exit(9)
+"""
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_change_that_was_killed_never_happened(state: Path, read_only: bool) -> None:
+    """Half of it is in the file already; whoever opens it next rolls it back."""
+    path = fill(state)
+    size = path.stat().st_size
+    subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert path.stat().st_size > size
+    journal = SqliteJournal(state, read_only=read_only)
+    assert journal.recall() == {REF: SessionMemory(LANDED)}
+    journal.close()
+
+
+# Several who write.
+
+WRITER = """
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from compactor.journal import LedgerEntry, Undone
+from compactor.sqlite_journal import SqliteJournal
+from session.model import SessionRef
+
+name = sys.argv[2]
+print("ready", flush=True)
+sys.stdin.readline()
+journal = SqliteJournal(Path(sys.argv[1]))
+for number in range(20):
+    ref = SessionRef("/sessions", "sessions", f"{name}:{number}")
+    journal.note_undone(ref, Undone(number, "sha256:c", number))
+    journal.park(SessionRef("/sessions", "sessions", "shared"), datetime.now(UTC), name)
+    journal.write_ledger(ref, LedgerEntry(datetime.now(UTC), "compacted", None))
+"""
+
+
+def test_two_processes_write_at_once(state: Path) -> None:
+    """Both begin with no file; every change of both is there in the end."""
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(state), name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("one", "two")
+    ]
+    for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    assert [writer.communicate(timeout=60) and writer.returncode for writer in writers] == [0, 0]
+    journal = SqliteJournal(state)
+    memories = journal.recall()
+    journal.close()
+    undone = {ref.key: memory.undone for ref, memory in memories.items() if memory.undone}
+    assert undone == {
+        f"{name}:{number}": Undone(number, "sha256:c", number)
+        for name in ("one", "two")
+        for number in range(20)
+    }
+    assert memories[replace(REF, key="shared")].failures == 40
+
+
+def test_several_threads_write_at_once(state: Path) -> None:
+    """A pass that asks in parallel has one journal."""
+    journal = SqliteJournal(state)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: journal.park(REF, NOW, "store"), range(40)))
+    assert journal.recall()[REF].failures == 40
+    journal.close()
