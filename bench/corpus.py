@@ -72,16 +72,16 @@ def link_folder(source: Path, target: Path) -> None:
 def _pick_turns(start: int, size: int) -> Iterator[Turn]:
     """Yield turns, others for each `start`, until they are about `size` bytes."""
     turns = _read_turns()
-    for turn in islice(cycle(turns), start % len(turns), None):
+    for turn, length in islice(cycle(turns), start % len(turns), None):
         yield turn
-        size -= sum(len(json.dumps(row, ensure_ascii=False).encode()) + 1 for row in turn)
+        size -= length
         if size <= 0:
             return
 
 
 @cache
-def _read_turns() -> tuple[Turn, ...]:
-    """Return the turns of the samples that end with an answer and are not too long."""
+def _read_turns() -> tuple[tuple[Turn, int], ...]:
+    """Return the turns of the samples that end with an answer and are not too long, with bytes."""
     turns: list[list[dict[str, Any]]] = []
     for path in sorted(SAMPLES.glob("*.jsonl")):
         for line in path.read_bytes().split(b"\n")[1:-1]:
@@ -89,12 +89,13 @@ def _read_turns() -> tuple[Turn, ...]:
             if row["role"] == "user":
                 turns.append([])
             turns[-1].append(row)
+    sized = [(tuple(turn), len(json.dumps(turn, ensure_ascii=False).encode())) for turn in turns]
     return tuple(
-        tuple(turn)
-        for turn in turns
+        (turn, length)
+        for turn, length in sized
         if turn[-1]["role"] == "assistant"
         and not turn[-1].get("tool_calls")
-        and len(json.dumps(turn)) <= _LONGEST_TURN
+        and length <= _LONGEST_TURN
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from compactor.digest_text import clip
@@ -68,6 +68,8 @@ def fit_items(items: Iterable[Item], limit: int, counter: TokenCounter) -> str:
             break
     for heading in present:  # what no share was large enough for
         room -= fitting.fill(waiting[heading], room)
+    if room == limit and present:
+        fitting.take(waiting[present[0]][0])  # and is shortened by `finish`
     return fitting.finish(limit)
 
 
@@ -93,7 +95,7 @@ class _Fitting:
                 left.append(item)
                 continue
             misses = 0
-            self._take(item)
+            self.take(item)
             spent += cost
         if not spent and waiting and (waiting[0].heading, "") not in self._begun:
             spent = self._take_clipped(waiting[0], share)
@@ -105,14 +107,15 @@ class _Fitting:
         """Return the text; what was taken last goes first while it is too long."""
         while self._taken:
             text = redact(_render(self._taken))
-            if not self._counter.exceeds(text, limit):
+            excess = self._counter.count(text) - limit
+            if excess <= 0:
                 return text
             last = self._taken.pop()
-            if not self._taken and not last.group:
-                room = limit - self._counter.count(f"## {last.heading}\n- ")
+            if not self._taken:
+                room = self._counter.count(last.text) - excess
                 shorter = clip_to_tokens(last.text, room, self._counter)
-                if shorter and shorter != last.text:
-                    self._taken.append(Item(last.heading, shorter, last.score))
+                if shorter:
+                    self._taken.append(replace(last, text=shorter))
         return ""
 
     def _cost(self, item: Item) -> int:
@@ -125,7 +128,8 @@ class _Fitting:
             cost += self._counter.count(f"- {item.group}: \n")
         return cost + self._counter.count(f", {item.text}")
 
-    def _take(self, item: Item) -> None:
+    def take(self, item: Item) -> None:
+        """Take an item, whether it fits or not."""
         self._taken.append(item)
         self._begun |= {(item.heading, ""), (item.heading, item.group)}
 
@@ -135,11 +139,11 @@ class _Fitting:
         if item.group or room < _LEAST_CLIP:
             return 0
         shorter = clip_to_tokens(item.text, room, self._counter)
-        clipped = Item(item.heading, shorter, item.score, item.at)
+        clipped = replace(item, text=shorter)
         cost = self._cost(clipped)
         if not shorter or cost > share:
             return 0
-        self._take(clipped)
+        self.take(clipped)
         return cost
 
 

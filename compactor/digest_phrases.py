@@ -75,7 +75,7 @@ _NOT_KNOWN = re.compile(
 _POINTS_BACK = re.compile(
     r"(?:it|that|this|there|he|she|they)(?:'s|\u2019s| is| are)\b", re.IGNORECASE
 )
-_EQUATES = re.compile(r"\s(?:is|are|was|ist|sind|lautet)\s|[=:\uff1a是为]", re.IGNORECASE)
+_EQUATES = re.compile(r"\s(?:is|are|was|ist|sind|lautet)\s|:\s|[=\uff1a是为]", re.IGNORECASE)
 _ASKS_FOR = re.compile(
     r"[?\uff1f]|\b(?:please (?:provide|confirm|send|share|specify|tell|let me know|choose|check)"
     r"|let me know (?:which|what|when|whether|how|if you(?:'d| would| want)|the|your)"
@@ -84,7 +84,8 @@ _ASKS_FOR = re.compile(
     re.IGNORECASE,
 )
 _NEXT_STEP = re.compile(
-    r"\b(?:to-?do|next steps?|still (?:to do|open|missing|pending|need(?:s|ed)?|outstanding)"
+    r"^(?:the |my )?next steps?\b|\b(?:to-?do|next steps?(?=:)"
+    r"|still (?:to do|open|missing|pending|need(?:s|ed)?|outstanding)"
     r"|remaining (?:work|steps?|tasks?|items?|points?)|not yet (?:done|finished|implemented)"
     r"|remind you|i(?:'ll| will) (?:get back|let you know)|noch (?:offen|ausstehend|zu tun)"
     r"|nächster schritt)\b|待办|下一步|尚未|还没",

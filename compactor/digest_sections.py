@@ -38,6 +38,7 @@ _TELLING = {FactKind.IDS, FactKind.MAIL, FactKind.PHONES, FactKind.MONEY, FactKi
 _LISTED = 120  # members that a list may have
 _FIGURES = {FactKind.MONEY, FactKind.DATES}
 _LISTED_FIGURES = 12
+_PARAGRAPH = 5  # widths that a line of an earlier entry may have: a model writes longer ones
 _SAID = 400  # rules or statements that are looked at for their fit
 
 
@@ -87,8 +88,11 @@ def done_items(sources: Sources) -> Iterator[Item]:
     """Yield a line per exchange, what was done and used, and what failed."""
     lines = sources.old.of(Heading.DONE)
     for at, line in enumerate(lines):
-        score = 5.0 if line.startswith(EARLIER) else 1.0 + at / len(lines)
-        yield Item(Heading.DONE, line, score, BEFORE + at)
+        if line.startswith(EARLIER):
+            yield Item(Heading.DONE, line, 5.0, BEFORE + at)
+        else:
+            text = clip(line, _PARAGRAPH * sources.width)
+            yield Item(Heading.DONE, text, 1.0 + at / len(lines), BEFORE + at)
     count = len(sources.exchanges)
     for at, exchange in enumerate(sources.exchanges):
         is_last = at >= count - 2
@@ -128,7 +132,8 @@ def said_items(sources: Sources) -> Iterator[Item]:
     for heading, found in ((Heading.DECISIONS, rules), (Heading.FACTS, facts)):
         best = sorted(enumerate(found), key=lambda entry: (-entry[1][0], -entry[0]))
         for place, (at, (_, line)) in enumerate(best[:_SAID]):
-            yield Item(heading, line, 9.0 - 0.8 * place, float(at))
+            text = clip(line, _PARAGRAPH * sources.width)
+            yield Item(heading, text, 9.0 - 0.8 * place, float(at))
 
 
 def listed_items(sources: Sources) -> Iterator[Item]:
@@ -154,7 +159,8 @@ def channel_items(sources: Sources) -> Iterator[Item]:
     """Yield what went to other conversations or came from them, and what timers began."""
     lines = sources.old.of(Heading.CHANNELS)
     for at, line in enumerate(lines):
-        yield Item(Heading.CHANNELS, line, at / len(lines), BEFORE + at)
+        text = clip(line, _PARAGRAPH * sources.width)
+        yield Item(Heading.CHANNELS, text, at / len(lines), BEFORE + at)
     deliveries = sources.new.deliveries
     for at, sent in enumerate(deliveries):
         failed = " (failed)" if sent.failed else ""

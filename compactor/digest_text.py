@@ -45,14 +45,16 @@ def readable_text(content: object, limit: int) -> str:
     text the head and a third of the tail are taken; secrets are redacted before the cut.
     """
     text = _joined(content)
-    if len(text) <= limit + _MARGIN:
-        text = _harmless(text)
-        if len(text) <= limit:
-            return text.strip(_INVISIBLE)
     tail = limit // 3
-    head = _harmless(text[: limit + _MARGIN])[: limit - tail]
-    end = _harmless(text[-tail - _MARGIN :])[-tail:] if tail else ""
-    return " …\n".join(filter(None, (head.strip(_INVISIBLE), end.strip(_INVISIBLE))))
+    if len(text) > limit + 2 * _MARGIN:
+        head = _harmless(text[: limit + _MARGIN])
+        end = _harmless(text[-tail - _MARGIN :])
+    else:
+        head = end = _harmless(text)
+        if len(head) <= limit:
+            return head.strip(_INVISIBLE)
+    parts = (head[: limit - tail].strip(_INVISIBLE), end[len(end) - tail :].strip(_INVISIBLE))
+    return " …\n".join(filter(None, parts))
 
 
 def one_line(text: str) -> str:

@@ -46,12 +46,10 @@ def select_idle(
     `covered` only where they were counted; then `due` means: load it, and ask again. `force`
     ignores the TTL, `parked` and `held`.
     """
-    look = _Look(tail, memory, policy, now)
-    verdicts = (verdict for verdict in look.verdicts(force=force) if verdict is not None)
-    return next(verdicts, Verdict(Reason.DUE))
+    return Look(tail, memory, policy, now).decide(force=force)
 
 
-class _Look:
+class Look:
     """One look at one session: everything that the checks ask for, worked out once."""
 
     def __init__(
@@ -61,8 +59,14 @@ class _Look:
         self.spoken = [i for i, flag in enumerate(spoken_flags(tail.messages)) if flag]
         self.last = tail.messages[self.spoken[-1]] if self.spoken else None
         since = None if self.last is None else read_instant(self.last.timestamp, policy.zone)
+        self.since = since
         self.idle = None if since is None else now - since
         self.ttl = policy.ttl_of(tail.ref)
+
+    def decide(self, *, force: bool) -> Verdict:
+        """Return the first reason to leave the session alone, or `due`."""
+        verdicts = (verdict for verdict in self.verdicts(force=force) if verdict is not None)
+        return next(verdicts, Verdict(Reason.DUE))
 
     def verdicts(self, *, force: bool) -> Iterator[Verdict | None]:
         """Yield what each check says, in the order in which reasons are told."""
@@ -123,10 +127,13 @@ class _Look:
     def check_work(self) -> Verdict | None:
         """A running turn, an unanswered call, a user who is owed an answer; dead after a day."""
         # A turn that a timer began shows in its rows, though nobody speaks in them.
-        turn = None if self.is_stuck(self.tail.messages) else self.find_turn()
-        said = () if self.last is None else (self.last,)
-        work = turn or (None if self.is_stuck(said) else self.find_debt())
-        return None if work is None else Verdict(Reason.BUSY, work)
+        turn = self.find_turn()
+        if turn is not None and not self.is_stuck(self.tail.messages):
+            return Verdict(Reason.BUSY, turn)
+        debt = self.find_debt()
+        if debt is None or self.last is None or self.is_stuck((self.last,)):
+            return None
+        return Verdict(Reason.BUSY, debt)
 
     def is_stuck(self, messages: tuple[Message, ...]) -> bool:
         """Whether the newest of these messages is too old for what it left undone to end."""
@@ -147,8 +154,13 @@ class _Look:
         if self.last.role == "user":
             return "the user's last message has no answer yet"
         messages = self.tail.messages
-        unanswered = unanswered_calls(messages, pair_calls(messages))
-        if next((i for i in reversed(self.spoken) if messages[i].role != "tool"), -1) in unanswered:
+        asker = next((i for i in reversed(self.spoken) if messages[i].role != "tool"), -1)
+        # Pairing looks at every message; most conversations end with plain words.
+        if (
+            asker >= 0
+            and messages[asker].makes_calls
+            and asker in unanswered_calls(messages, pair_calls(messages))
+        ):
             return "a tool call has no result yet"
         return "the last tool result has no answer yet" if self.last.role == "tool" else None
 
@@ -162,8 +174,7 @@ class _Look:
             marks.append((tombstone["covers"], tombstone["content"], tombstone["messages"]))
         newest = max((i for i in self.spoken if messages[i].role == "user"), default=-1)
         for covers, content, count in marks:
-            stands = covers <= len(messages) and digest_content(messages[:covers]) == content
-            if newest < count and stands:
+            if newest < count and digest_content(messages[:covers]) == content:
                 return Verdict(Reason.HELD, "undone; waits until the user speaks again")
         return None
 

@@ -46,7 +46,7 @@ def plan_compaction(
     counts = [counter.count(text) for text in texts]
     covers = _find_cut(messages, start, counts, policy)
     removed = _removable(messages, start, covers, counts, spoken_only=not first_time)
-    if covers <= start or removed < floor:
+    if removed < floor:
         return Verdict(Reason.SMALL, f"{removed} tokens could go, the floor is {floor}")
     quoted, quote_tokens = None, policy.keep_tokens
     if policy.keep_messages:
@@ -97,7 +97,7 @@ def _find_cut(
     A turn boundary is preferred. Only a last exchange that alone is over the budget is cut inside.
     """
     end = len(messages)
-    if not policy.keep_messages or start == end:
+    if not policy.keep_messages:
         return end
     sizes = [*accumulate(reversed(counts), initial=0)][::-1]  # tokens from each position to the end
     wanted = max(start, end - policy.keep_messages)

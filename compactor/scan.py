@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from compactor.idle import read_activity, select_idle
+from compactor.idle import Look
 from compactor.journal import SessionMemory
 from compactor.model import IdlePolicy, Outcome, Reason, SessionReport, Verdict
 from session.errors import AmbiguousKeyError, UnknownSessionError, UnreadableSessionError
@@ -59,8 +59,8 @@ def scan_sessions(
         except UnreadableSessionError as error:
             skipped.append(skip(entry, Verdict(Reason.UNREADABLE, error.problem)))
             continue
-        since = read_activity(tail, policy)
-        verdict = select_idle(tail, memory, policy, now=now, force=force)
+        look = Look(tail, memory, policy, now)
+        since, verdict = look.since, look.decide(force=force)
         undone = memory.undone is not None or read_tombstone(tail.header) is not None
         if verdict.reason is Reason.DUE or (verdict.reason is Reason.COVERED and undone):
             candidates.append(Candidate(entry, since))

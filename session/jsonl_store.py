@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from session.durable import SwapResult, prepare_area, recover, swap_file
+from session.durable import AREA_NAME, SwapResult, prepare_area, recover, swap_file
 from session.errors import (
     SessionWriteError,
     StoreOwnershipError,
@@ -155,19 +155,21 @@ class JsonlStore(SessionStore):
             with path.open("rb") as file:
                 tail = read_tail(file)
                 modified = _modified(entry.name, os.fstat(file.fileno()))
+            in_flight = _in_flight(path)
         except OSError as error:
             raise UnreadableSessionError(entry.name, _reason(error)) from error
         if tail is None:
             return self.load(entry).tail
         header, messages, first = tail
         _check_metadata(entry.name, header)
-        return SessionTail(entry.ref, header, messages, first, _in_flight(path), modified)
+        return SessionTail(entry.ref, header, messages, first, in_flight, modified)
 
     def load(self, entry: SessionEntry) -> StoredSession:
         """Read one whole file; see `SessionStore`."""
         path = self._readable(entry)
         try:
             data, status = _read(path)
+            in_flight = _in_flight(path)
         except OSError as error:
             raise UnreadableSessionError(entry.name, _reason(error)) from error
         transcript = Transcript.parse(data)
@@ -179,7 +181,7 @@ class JsonlStore(SessionStore):
             entry.ref,
             transcript.header,
             transcript.messages,
-            _in_flight(path),
+            in_flight,
             _modified(entry.name, status),
             _Version(entry, FileIdentity.of(status), transcript),
         )
@@ -195,22 +197,48 @@ class JsonlStore(SessionStore):
         if not isinstance(read, _Version):
             message = "the session was not read from this store"
             raise TypeError(message)
-        folder = self._paths[session.ref.place]
-        path = folder / read.entry.name
-        for _ in range(_ATTEMPTS):
-            try:
-                now, version = self._read_again(session, read, path)
-            except (FileNotFoundError, UnreadableSessionError) as error:
-                return CommitResult(CommitStatus.CONFLICT, str(error))
-            conflict = find_conflict(session, now, change)
-            if conflict is not None:
-                return CommitResult(CommitStatus.CONFLICT, conflict)
-            refusal = gate(now.tail)
-            if refusal is not None:
-                return CommitResult(CommitStatus.BLOCKED, refusal)
-            if self._swap(path, version, change) is SwapResult.SWAPPED:
-                return CommitResult(CommitStatus.COMMITTED)
+        path = self._paths[session.ref.place] / read.entry.name
+        try:
+            for _ in range(_ATTEMPTS):
+                result = self._attempt(session, read, path, change, gate)
+                if result is not None:
+                    return result
+        except (FileNotFoundError, UnreadableSessionError) as error:
+            return CommitResult(CommitStatus.CONFLICT, str(error))
+        except Timeout as error:
+            raise SessionWriteError(path.name, "the agent holds the folder's lock") from error
+        except ExchangeMissingError as error:
+            raise SessionWriteError(path.name, _NO_EXCHANGE) from error
+        except OSError as error:
+            raise SessionWriteError(path.name, _reason(error)) from error
         return CommitResult(CommitStatus.CONFLICT, "the file keeps changing")
+
+    def _attempt(
+        self,
+        session: StoredSession,
+        read: _Version,
+        path: Path,
+        change: ProjectionChange,
+        gate: Callable[[SessionTail], str | None],
+    ) -> CommitResult | None:
+        """Try once; None if the file changed while we were at it."""
+        now, version = self._read_again(session, read, path)
+        conflict = find_conflict(session, now, change)
+        if conflict is not None:
+            return CommitResult(CommitStatus.CONFLICT, conflict)
+        refusal = gate(now.tail)
+        if refusal is not None:
+            return CommitResult(CommitStatus.BLOCKED, refusal)
+        lock = self._locks[path.parent]
+        result = swap_file(
+            path,
+            version.transcript.project(change),
+            original=version.transcript.data,
+            expected=version.identity,
+            lock=lock.held,
+            may_replace=self._agent_stopped or lock.is_shared,
+        )
+        return CommitResult(CommitStatus.COMMITTED) if result is SwapResult.SWAPPED else None
 
     def _read_again(
         self, session: StoredSession, read: _Version, path: Path
@@ -225,26 +253,6 @@ class JsonlStore(SessionStore):
         now = replace(session, in_flight=_in_flight(path), modified=_modified(path.name, status))
         return now, version
 
-    def _swap(self, path: Path, version: _Version, change: ProjectionChange) -> SwapResult:
-        transcript, lock = version.transcript, self._locks[path.parent]
-        try:
-            return swap_file(
-                path,
-                transcript.project(change),
-                original=transcript.data,
-                expected=version.identity,
-                lock=lock.held,
-                may_replace=self._agent_stopped or lock.is_shared,
-            )
-        except FileNotFoundError:
-            return SwapResult.CHANGED
-        except Timeout as error:
-            raise SessionWriteError(path.name, "the agent holds the folder's lock") from error
-        except ExchangeMissingError as error:
-            raise SessionWriteError(path.name, _NO_EXCHANGE) from error
-        except OSError as error:
-            raise SessionWriteError(path.name, _reason(error)) from error
-
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Hold every folder as its one worker; see `SessionStore`."""
@@ -252,6 +260,8 @@ class JsonlStore(SessionStore):
             for folder in self.folders:
                 with _naming(folder):
                     _check_owner(folder, folder.stat())
+                    if not (folder / AREA_NAME).exists():
+                        list(self._list_folder(folder))  # make nothing where a file is another's
                     lock = prepare_area(folder) / _WORKER_LOCK
                     held.enter_context(hold_exclusively(lock, place=str(folder)))
                     recover(folder, self._locks[folder].held)

@@ -12,8 +12,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+_scan_json = json.JSONDecoder().raw_decode
 _AUTOMATION_MARKS = ("_automation_turn", "_cron_turn")
 _AUTOMATION_PREFIXES = ("cron_", "trigger_")
+# Keys that say nothing of the kind of a message, beside its role.
+_PLAIN_KEYS = frozenset(
+    (
+        "role",
+        "content",
+        "timestamp",
+        "tool_calls",
+        "tool_call_id",
+        "name",
+        "reasoning_content",
+        "thinking_blocks",
+        "extra_content",
+        "latency_ms",
+        "media",
+    )
+)
 
 
 def decode_line(line: bytes) -> dict[str, Any] | None:
@@ -23,8 +40,11 @@ def decode_line(line: bytes) -> dict[str, Any] | None:
     error: it stays where it is.
     """
     try:
-        value = json.loads(line.decode("utf-8").strip())
+        text = line.decode("utf-8").strip()
+        value, end = _scan_json(text)
     except (ValueError, RecursionError):
+        return None
+    if end != len(text):
         return None
     return value if isinstance(value, dict) else None
 
@@ -128,6 +148,13 @@ def spoken_flags(messages: Iterable[Message]) -> Iterator[bool]:
     """
     automated = False
     for message in messages:
+        data = message.data
+        if data.keys() <= _PLAIN_KEYS:  # it can bear no mark
+            role = data.get("role")
+            if role == "user":
+                automated = False
+            yield bool(role) and isinstance(role, str) and not automated
+            continue
         if not message.role or message.is_command or message.is_hidden or message.is_delivery:
             yield False
             continue

@@ -153,6 +153,7 @@ def test_kept_messages_that_were_there_at_the_compaction_are_covered() -> None:
     later = at(HOUR, user(), agent())
     assert verdict_of(tail_of(*TALK, *at(HOUR, delivery()), **fields)).reason is Reason.COVERED
     assert verdict_of(tail_of(*TALK, *later, **fields)).reason is Reason.DUE
+    assert verdict_of(tail_of(*TALK, *later[1:], **fields)).reason is Reason.DUE
 
 
 @pytest.mark.parametrize("messages", [None, "4", [], 4.5])

@@ -70,7 +70,7 @@ def test_the_cut_goes_back_to_where_a_turn_begins() -> None:
 
 def test_tokens_win_over_messages() -> None:
     """The cut moves on, turn by turn, until the rest is within the budget."""
-    assert covers_of(*OLD, keep_messages=8, keep_tokens=200) == 6
+    assert covers_of(*OLD, keep_messages=8, keep_tokens=160) == 6
     assert covers_of(*OLD, keep_messages=8, keep_tokens=159) == 8
 
 
@@ -79,6 +79,8 @@ def test_the_last_exchange_wins_over_tokens_where_something_came_after_it() -> N
     rows = [*OLD, user(words(9)), agent(words(9))]
     assert covers_of(*rows, automation(words(90)), agent(words(90))) == 10
     assert covers_of(*rows, delivery(words(90)), delivery(words(90))) == 10
+    exactly = [*OLD, user(words(50)), agent(words(50))]
+    assert covers_of(*exactly, delivery()) == 10
 
 
 def test_a_giant_last_turn_is_cut_inside() -> None:
@@ -129,7 +131,7 @@ def test_a_user_message_within_a_batch_is_no_place_to_cut() -> None:
 
 def test_deliveries_belong_to_the_reply() -> None:
     """What the user replied to is kept with the reply, all of a run."""
-    rows = [*OLD, delivery(), delivery(), user("thanks"), agent()]
+    rows = [*OLD, delivery(), delivery(), delivery(), user("thanks"), agent()]
     assert covers_of(*rows, keep_messages=2) == 10
 
 
@@ -241,10 +243,15 @@ def test_nothing_is_counted_where_a_bound_decides(keep_messages: int) -> None:
     assert plan_compaction(messages, Projection(), floor, NoCounter()) == Verdict(
         Reason.SMALL, "at most 100 tokens, the floor is 101"
     )
-    gain = plan_policy(keep_messages=keep_messages, entry_tokens=75, min_gain=0.3)
+    gain = plan_policy(keep_messages=keep_messages, entry_tokens=71, min_gain=0.3)
     assert plan_compaction(messages, Projection(), gain, NoCounter()) == Verdict(
         Reason.SMALL, "at most 100 tokens, an entry takes as much"
     )
+    undecided = plan_policy(
+        keep_messages=keep_messages, min_tokens=100, entry_tokens=70, min_gain=0.3
+    )
+    with pytest.raises(AssertionError, match="counted"):
+        plan_compaction(messages, Projection(), undecided, NoCounter())
 
 
 def test_what_a_model_never_sees_has_no_tokens() -> None:

@@ -208,13 +208,14 @@ def test_without_exchange_a_plain_replace_can_be_allowed(folder: Path) -> None:
     assert live.read_bytes() == COMPACTED + line(NEW)
 
 
+def allow(_: SessionTail) -> None:
+    """Let every commit through."""
+
+
 def commit_in(folder: Path, *, agent_stopped: bool = False) -> str:
     """Commit to the one session of the folder; return the status or the error."""
     store = JsonlStore([folder], agent_stopped=agent_stopped)
     session = store.load(store.list_sessions()[0])
-
-    def allow(_: SessionTail) -> None:
-        return None
 
     try:
         return store.commit(session, change_for(session.messages, 4), allow).status
@@ -246,6 +247,33 @@ def test_who_shares_the_lock_decides_about_a_plain_replace(
     answer = in_child(attempts)
     assert answer == outcome or (outcome == "refused" and "--agent-stopped" in answer)
     assert lock.exists() is lock_file
+
+
+def test_whatever_fails_in_a_commit_is_one_sessions_fault(folder: Path) -> None:
+    """Each system call of the store in turn: no bare error of the system gets out."""
+    folder.mkdir()
+    live = folder / file_name("telegram:42")
+    live.write_bytes(session_bytes())
+    store = JsonlStore([folder])
+    session = store.load(store.list_sessions()[0])
+    change = change_for(session.messages, 4)
+
+    def attempt(_: Path) -> None:
+        assert store.commit(session, change, allow).status is CommitStatus.COMMITTED
+
+    outcomes = []
+    for step in range(count_steps(live, attempt)):
+        live.write_bytes(session_bytes())
+        problem = ""
+        try:
+            with stopping(failing_at(step, errno.EIO)):
+                attempt(live)
+        except SessionWriteError as error:
+            problem = error.problem
+        outcomes.append((problem, live.read_bytes() == session_bytes()))
+        recover(folder, no_lock)
+    assert {*outcomes} == {("", False), ("input/output error", True)}
+    assert outcomes.count(("input/output error", True)) > 30
 
 
 def test_a_full_disk_is_named_by_the_store(tmp_path: Path) -> None:

@@ -233,13 +233,16 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", ["folder", "file"])
 def test_what_belongs_to_another_user_stops_the_store(tmp_path: Path, what: str) -> None:
-    """What we wrote there its agent could not write any more."""
+    """What we wrote there its agent could not write any more; nothing of ours is made."""
     live = tmp_path / file_name(KEY)
     live.write_bytes(session_bytes())
     give_away(tmp_path if what == "folder" else live)
-    with pytest.raises(StoreOwnershipError, match=r"belongs to user 12345, .*chown") as caught:
-        JsonlStore([tmp_path]).list_sessions()
-    assert caught.value.exit_code == 78
+    store = JsonlStore([tmp_path])
+    for attempt in (store.list_sessions, store.exclusive().__enter__):
+        with pytest.raises(StoreOwnershipError, match=r"belongs to user 12345, .*chown") as caught:
+            attempt()
+        assert caught.value.exit_code == 78
+    assert list(tmp_path.iterdir()) == [live]
 
 
 def test_a_folder_that_vanished_is_named(tmp_path: Path) -> None:
