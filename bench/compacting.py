@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from bench.corpus import set_time
 from compactor.apply import apply_projection, landed_by
-from compactor.digest_summarizer import DigestSummarizer
+from compactor.digest import DigestSummarizer
 from compactor.entry import frame
 from compactor.journal import Answer, Landed
 from compactor.summarize import SummaryRequest

@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 
 from compactor.config import Config, find_config, load_config
-from compactor.digest_summarizer import DigestSummarizer
+from compactor.digest import DigestSummarizer
 from compactor.identity import become_owner
 from compactor.journal import Journal, MemoryJournal
 from compactor.log import start_log

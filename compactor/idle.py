@@ -65,30 +65,30 @@ class Look:
 
     def decide(self, *, force: bool) -> Verdict:
         """Return the first reason to leave the session alone, or `due`."""
-        verdicts = (verdict for verdict in self.verdicts(force=force) if verdict is not None)
+        verdicts = (verdict for verdict in self._verdicts(force=force) if verdict is not None)
         return next(verdicts, Verdict(Reason.DUE))
 
-    def verdicts(self, *, force: bool) -> Iterator[Verdict | None]:
+    def _verdicts(self, *, force: bool) -> Iterator[Verdict | None]:
         """Yield what each check says, in the order in which reasons are told."""
-        yield self.check_time()
-        yield self.check_exclusion()
+        yield self._check_time()
+        yield self._check_exclusion()
         if not force:
-            yield self.check_activity()
-        yield self.check_work()
+            yield self._check_activity()
+        yield self._check_work()
         # What was undone is held whoever restores it, so this is asked ahead of `covered`.
         if not force:
-            yield self.check_undone()
-        yield self.check_cover()
+            yield self._check_undone()
+        yield self._check_cover()
         if not force:
-            yield self.check_parking()
+            yield self._check_parking()
 
-    def check_time(self) -> Verdict | None:
+    def _check_time(self) -> Verdict | None:
         if self.last is None or self.idle is not None:
             return None
         when = self.last.timestamp
         return Verdict(Reason.UNREADABLE, f"the newest message has no readable time: {when!r}")
 
-    def check_exclusion(self) -> Verdict | None:
+    def _check_exclusion(self) -> Verdict | None:
         ref = self.tail.ref
         if self.ttl is None:
             return Verdict(Reason.OFF, f"the TTL of channel {ref.channel!r} is off")
@@ -96,7 +96,7 @@ class Look:
         pattern = next(found, None)
         return None if pattern is None else Verdict(Reason.EXCLUDED, f"the key is like {pattern!r}")
 
-    def check_activity(self) -> Verdict | None:
+    def _check_activity(self) -> Verdict | None:
         if self.ttl is None or self.last is None or self.idle is None:
             return None
         if self.idle < timedelta(0):
@@ -108,10 +108,10 @@ class Look:
             return Verdict(Reason.ACTIVE, told)
         guessed = self.policy.zone_is_local and is_naive(self.last.timestamp)
         fresh = abs(self.now - self.tail.modified) < self.ttl
-        wrong = guessed and fresh and self.is_in_wrong_zone()
+        wrong = guessed and fresh and self._is_in_wrong_zone()
         return Verdict(Reason.ACTIVE, _WRONG_ZONE) if wrong else None
 
-    def is_in_wrong_zone(self) -> bool:
+    def _is_in_wrong_zone(self) -> bool:
         """Whether the newest naive time differs from the file's by what zones differ by.
 
         To be asked only where somebody spoke at a naive time.
@@ -124,31 +124,31 @@ class Look:
         off = abs(gap - quarters * _QUARTER)
         return quarters > 0 and off <= _SLACK and gap <= _FARTHEST_ZONE + _SLACK
 
-    def check_work(self) -> Verdict | None:
+    def _check_work(self) -> Verdict | None:
         """A running turn, an unanswered call, a user who is owed an answer; dead after a day."""
         # A turn that a timer began shows in its rows, though nobody speaks in them.
-        turn = self.find_turn()
-        if turn is not None and not self.is_stuck(self.tail.messages):
+        turn = self._find_turn()
+        if turn is not None and not self._is_stuck(self.tail.messages):
             return Verdict(Reason.BUSY, turn)
-        debt = self.find_debt()
-        if debt is None or self.last is None or self.is_stuck((self.last,)):
+        debt = self._find_debt()
+        if debt is None or self.last is None or self._is_stuck((self.last,)):
             return None
         return Verdict(Reason.BUSY, debt)
 
-    def is_stuck(self, messages: tuple[Message, ...]) -> bool:
+    def _is_stuck(self, messages: tuple[Message, ...]) -> bool:
         """Whether the newest of these messages is too old for what it left undone to end."""
         times = (read_instant(message.timestamp, self.policy.zone) for message in messages)
         known = [moment for moment in times if moment is not None]
         return bool(known) and self.now - max(known) >= self.policy.stuck_after
 
-    def find_turn(self) -> str | None:
+    def _find_turn(self) -> str | None:
         if self.tail.in_flight:
             return "a checkpoint of a running turn lies beside it"
         return (
             "its record says that a turn is running" if self.tail.header.has_running_turn else None
         )
 
-    def find_debt(self) -> str | None:
+    def _find_debt(self) -> str | None:
         if self.last is None:
             return None
         if self.last.role == "user":
@@ -164,7 +164,7 @@ class Look:
             return "a tool call has no result yet"
         return "the last tool result has no answer yet" if self.last.role == "tool" else None
 
-    def check_undone(self) -> Verdict | None:
+    def _check_undone(self) -> Verdict | None:
         if self.tail.first != 0:
             return None
         messages, undone = self.tail.messages, self.memory.undone
@@ -178,7 +178,7 @@ class Look:
                 return Verdict(Reason.HELD, "undone; waits until the user speaks again")
         return None
 
-    def check_cover(self) -> Verdict | None:
+    def _check_cover(self) -> Verdict | None:
         tail, projection = self.tail, self.tail.projection
         if tail.first is None or projection is None:
             return None
@@ -193,7 +193,7 @@ class Look:
             return Verdict(Reason.COVERED, "nothing was said since it was compacted")
         return None
 
-    def check_parking(self) -> Verdict | None:
+    def _check_parking(self) -> Verdict | None:
         until = self.memory.parked_until
         if until is None or self.now >= until:
             return None

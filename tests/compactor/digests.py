@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from compactor.digest_summarizer import DigestSummarizer
+from compactor.digest import DigestSummarizer
 from compactor.entry import Heading, parse_sections
 from compactor.summarize import SummaryRequest
 from compactor.tokens import TokenCounter

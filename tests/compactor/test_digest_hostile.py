@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactor.digest_summarizer import DigestSummarizer
+from compactor.digest import DigestSummarizer
 from compactor.entry import QUOTED, Heading, frame, parse_sections, render_sections
 from compactor.errors import FailureKind, SummaryError
 from compactor.redact import redact

@@ -29,7 +29,9 @@ def test_every_command_and_option_is_documented() -> None:
         for parameter in command.params:
             if isinstance(parameter, click.Option):
                 spelled = parameter.opts[-1]
-                row = re.search(rf"^\| `{spelled}[^|]*\| [^|]*(?:`{name}`|all)", COMMANDS, re.MULTILINE)
+                row = re.search(
+                    rf"^\| `{spelled}[^|]*\| [^|]*(?:`{name}`|all)", COMMANDS, re.MULTILINE
+                )
                 assert row, f"{name} {spelled}"
 
 

@@ -30,7 +30,7 @@ def hook(event, args):
         left -= 1
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
-from compactor import commands, digest_summarizer  # what a pass imports is not its moment
+from compactor import commands, digest  # what a pass imports is not its moment
 import tiktoken, tiktoken_ext.openai_public
 sys.addaudithook(hook)
 from compactor.cli import main

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compactor.digest_text import clip, one_line, readable_text
+from compactor.readable import clip, one_line, readable_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

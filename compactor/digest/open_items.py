@@ -9,18 +9,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from compactor.digest_budget import Item
-from compactor.digest_lines import dated, gist_of_said
-from compactor.digest_phrases import asks_for, names_next_step
-from compactor.digest_sections import BEFORE
-from compactor.digest_text import clip
+from compactor.digest.budget import Item
+from compactor.digest.lines import dated, gist_of_said
+from compactor.digest.phrases import asks_for, names_next_step
+from compactor.digest.sections import BEFORE
 from compactor.entry import Heading
+from compactor.readable import clip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from compactor.digest_lines import Exchange
-    from compactor.digest_sections import Sources
+    from compactor.digest.lines import Exchange
+    from compactor.digest.sections import Sources
 
 USER_WAITS = "The user waits for an answer: "
 AGENT_WAITS = "The agent asked and has no answer yet: "

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from compactor.digest_phrases import is_filler, is_question
-from compactor.digest_text import clip, one_line, split_sentences
-from compactor.digest_turns import PASTE
+from compactor.digest.phrases import is_filler, is_question
+from compactor.digest.turns import PASTE
+from compactor.readable import clip, one_line, split_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compactor.digest_turns import Turn
+    from compactor.digest.turns import Turn
 
 _SENTENCES = 30  # of one speaker's side of an exchange; more is a paste
 _ACTS = 3  # calls that are named in a line

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compactor.digest_budget import Item, clip_to_tokens, fit_items
-from compactor.digest_open import open_items
-from compactor.digest_previous import EARLIER, parse_previous
-from compactor.digest_sections import (
+from compactor.digest.budget import Item, clip_to_tokens, fit_items
+from compactor.digest.open_items import open_items
+from compactor.digest.previous import EARLIER, parse_previous
+from compactor.digest.sections import (
     BEFORE,
     channel_items,
     done_items,
@@ -23,7 +23,7 @@ from compactor.digest_sections import (
     stray_items,
     unique_items,
 )
-from compactor.digest_turns import read_transcript
+from compactor.digest.turns import read_transcript
 from compactor.entry import Heading
 from compactor.errors import FailureKind, SummaryError
 from compactor.summarize import Summary

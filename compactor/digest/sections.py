@@ -10,10 +10,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from compactor.digest_budget import Item
-from compactor.digest_facts import FactKind, find_facts
-from compactor.digest_lines import Exchange, dated, exchange_line, gist_of_said, take_apart
-from compactor.digest_phrases import (
+from compactor.digest.budget import Item
+from compactor.digest.facts import FactKind, find_facts
+from compactor.digest.lines import Exchange, dated, exchange_line, gist_of_said, take_apart
+from compactor.digest.phrases import (
     equates,
     error_line,
     is_question,
@@ -22,15 +22,15 @@ from compactor.digest_phrases import (
     speaks_of_self,
     subject_of,
 )
-from compactor.digest_previous import ACTS, EARLIER, TIMES, TOOLS, Failure
-from compactor.digest_text import clip, one_line
+from compactor.digest.previous import ACTS, EARLIER, TIMES, TOOLS, Failure
 from compactor.entry import Heading
+from compactor.readable import clip, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from compactor.digest_previous import Previous
-    from compactor.digest_turns import Reading
+    from compactor.digest.previous import Previous
+    from compactor.digest.turns import Reading
 
 BEFORE = -1_000_000.0  # where the lines of an earlier entry begin: ahead of all new ones
 _DATED = re.compile(r"(?:\d{4}-\d{2}-\d{2} )?")

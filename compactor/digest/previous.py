@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from compactor.digest_facts import FactKind
-from compactor.digest_text import one_line, readable_text
+from compactor.digest.facts import FactKind
 from compactor.entry import FRAME, Heading, parse_sections
+from compactor.readable import one_line, readable_text
 
 EARLIER = "Earlier summary: "
 TOOLS = "Tools used"

@@ -6,8 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from compactor.digest_text import clip
 from compactor.entry import Heading, render_sections
+from compactor.readable import clip
 from compactor.redact import redact
 
 if TYPE_CHECKING:

@@ -10,16 +10,16 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from compactor.digest_calls import calls_of, paths_in, tool_name
-from compactor.digest_facts import FactBook, FactKind
-from compactor.digest_phrases import looks_failed
-from compactor.digest_text import readable_text
+from compactor.digest.calls import calls_of, paths_in, tool_name
+from compactor.digest.facts import FactBook, FactKind
+from compactor.digest.phrases import looks_failed
+from compactor.readable import readable_text
 from session.history import clean_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compactor.digest_calls import Call
+    from compactor.digest.calls import Call
     from session.message import Message
 
 PASTE = 12  # lines: a longer text was pasted, and what it names the user didn't say
