@@ -78,7 +78,7 @@ class SummarySection(_Section):
 
     engine: Literal["digest"] = "digest"
     max_tokens: int = Field(1200, ge=200)
-    min_gain: float = Field(0.3, ge=0, lt=1, allow_inf_nan=False)
+    min_gain: float = Field(0.3, ge=0, lt=1)
     counter: Literal["o200k_base", "cl100k_base"] = "o200k_base"
 
 

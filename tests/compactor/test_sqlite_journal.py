@@ -252,6 +252,26 @@ for number in range(20):
 """
 
 
+class LateJournal(SqliteJournal):
+    """A journal that looked at the file right before another process made it."""
+
+    looked = False
+
+    def _version(self) -> int:
+        if self.looked:
+            return super()._version()
+        self.looked = True
+        return 0
+
+
+def test_a_journal_that_somebody_else_just_made_is_not_made_twice(state: Path) -> None:
+    """Two workers may begin at the same moment."""
+    fill(state)
+    journal = LateJournal(state)
+    assert journal.recall() == {REF: SessionMemory(LANDED)}
+    journal.close()
+
+
 def test_two_processes_write_at_once(state: Path) -> None:
     """Both begin with no file; every change of both is there in the end."""
     writers = [

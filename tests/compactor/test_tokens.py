@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import tiktoken
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from compactor.errors import TokenizerError
@@ -62,6 +62,7 @@ def test_a_count_needs_no_network(tmp_path: Path) -> None:
 
 
 @given(ANY_TEXT)
+@example("lone \ud800 surrogate")
 def test_a_count_is_that_of_tiktoken(text: str) -> None:
     """Our figures can be compared with anybody's."""
     counter = TokenCounter()
@@ -84,6 +85,7 @@ def test_words_that_mark_the_end_of_a_text_are_plain_text() -> None:
 
 
 @given(ANY_TEXT)
+@example("\ud800")
 def test_a_text_has_at_most_as_many_tokens_as_bytes(text: str) -> None:
     """The bound on which so much is decided holds, for lone surrogates too."""
     assert TokenCounter().count(text) <= most_tokens(text)
