@@ -49,10 +49,17 @@ def digest_content(messages: Iterable[Message]) -> str:
     """
     total = hashlib.sha256()
     for message in messages:
-        text = json.dumps(message.data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        total.update(text.encode("ascii"))
+        total.update(_canonical(message))
         total.update(b"\n")
     return f"sha256:{total.hexdigest()}"
+
+
+def _canonical(message: Message) -> bytes:
+    try:
+        text = json.dumps(message.data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    except RecursionError:  # nested deeper than Python writes, though it could read it
+        return message.raw
+    return text.encode("ascii")
 
 
 def digest_text(text: str) -> str:

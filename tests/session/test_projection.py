@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from session.message import Message
 from session.projection import (
     Projection,
     ProjectionChange,
@@ -293,3 +294,13 @@ def test_any_header_can_be_read_and_undone(
     assert 0 <= projection.covers <= 10
     got = written(undone(projection), Header(odd))
     assert read_projection(got, 10).covers == 0
+
+
+def test_a_message_nested_deeper_than_python_writes_has_a_digest_all_the_same() -> None:
+    """One that can be read counts as a message, so it must not stop its session."""
+    deep: list[object] = []
+    for _ in range(5000):
+        deep = [deep]
+    one, other = (Message(raw, {"role": "user", "content": deep}) for raw in (b"one", b"other"))
+
+    assert digest_content([one]) != digest_content([other])
