@@ -87,7 +87,7 @@ class Planned:
         if self.user is not None:
             last = max(i for i in found if i <= self.user)
         else:
-            last = min(self.unanswered, default=self.end)
+            last = min([self.answer, *self.unanswered])
         return [self.plan.start, *(i for i in found if i <= last and self.is_legal(i))]
 
 

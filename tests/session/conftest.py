@@ -1,4 +1,4 @@
-"""Settings and places for all tests of the library."""
+"""Places for all tests of the library."""
 
 from __future__ import annotations
 
@@ -7,14 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-# No deadline: a busy machine is no failure. No database: a run leaves nothing behind.
-settings.register_profile("session", deadline=None, database=None)
-settings.load_profile("session")
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
 
