@@ -5,7 +5,10 @@ What a command does is imported when it is called, so that `--help` costs next t
 
 from __future__ import annotations
 
+import io
 import sys
+import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -143,7 +146,10 @@ def demo(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit with its code."""
+    """Run a command and exit with its code; the one broad `except` around everything is here."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that can't show a character
     try:
         code = cli.main(args=arguments, prog_name="compactor", standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):
@@ -154,4 +160,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (CompactorError, SessionError) as error:
         click.echo(f"compactor: {printable(str(error), lines=True)}", err=True)
         code = error.exit_code
+    except Exception as error:  # noqa: BLE001 - its own text may quote what people wrote
+        kind = type(error).__name__
+        with suppress(OSError):  # that nobody reads us may be the error
+            click.echo(f"compactor: an error that nobody expected ({kind})", err=True)
+            click.echo("".join(traceback.format_tb(error.__traceback__)), err=True, nl=False)
+            click.echo("compactor: please report it, with the lines above", err=True)
+        code = CompactorError.exit_code
     sys.exit(code)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+import os
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -11,16 +11,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from compactor.config import Config, find_config, load_config
 from compactor.digest import DigestSummarizer
+from compactor.errors import ConfigError
 from compactor.identity import become_owner
 from compactor.journal import Journal, MemoryJournal
 from compactor.log import start_log
 from compactor.model import Outcome
 from compactor.pipeline import Parts, PassOptions, run_pass
-from compactor.render import print_messages, print_pass, print_stored, progress_on, stored
+from compactor.render import (
+    make_console,
+    print_messages,
+    print_pass,
+    print_stored,
+    progress_on,
+    stored,
+)
 from compactor.report import describe_pass, describe_stored
 from compactor.scan import find_entry
 from compactor.sqlite_journal import FILE_NAME, SqliteJournal
@@ -29,9 +36,12 @@ from compactor.undo import undo_compaction
 from session.location import open_store
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from session.store import SessionStore
 
 FAILED_EXIT = 3
+CURRENT_FOLDER = "the current folder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +63,17 @@ class Setup:
         """
         file = find_config(config_file)
         config = load_config(file)
-        folder = Path.cwd() if file is None else file.parent.absolute()
+        folder = _here() if file is None else _here() / file.parent
         if url is not None:
             section = config.store.model_copy(update={"url": url})
             config = config.model_copy(update={"store": section})
         start_log("DEBUG" if verbose else config.log.level, config.log.format)
-        state = folder / Path(config.state.dir).expanduser()
-        return cls(config, folder if url is None else Path.cwd(), state, as_json)
+        try:
+            state = folder / Path(config.state.dir).expanduser()
+        except RuntimeError:
+            fault = f"state.dir: {config.state.dir!r} names the home of an unknown user"
+            raise ConfigError(str(file), (fault,)) from None
+        return cls(config, folder if url is None else _here(), state, as_json)
 
     def open_store(self, *, agent_stopped: bool = False) -> SessionStore:
         """Open the sessions, as their owner."""
@@ -75,14 +89,22 @@ class Setup:
 
     def open_journal(self, *, read_only: bool = False) -> Journal:
         """Open the journal; who only reads gets an empty one where there is none yet."""
-        if read_only and not (self.state / FILE_NAME).exists():
+        if read_only and not os.path.exists(self.state / FILE_NAME):  # noqa: PTH110 - no errors
             return MemoryJournal()
         return SqliteJournal(self.state, read_only=read_only)
 
     @property
     def console(self) -> Console:
         """Where a person reads; with `--json` nothing else goes to standard output."""
-        return Console(stderr=self.as_json, highlight=False, soft_wrap=not sys.stdout.isatty())
+        return make_console(stderr=self.as_json)
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:
+        fault = "it is gone; change to another one"
+        raise ConfigError(CURRENT_FOLDER, (fault,)) from None
 
 
 def read_clock() -> datetime:

@@ -132,7 +132,7 @@ class Config(_Section):
             return ZoneInfo(self.store.timezone)
         try:
             return tzlocal.reload_localzone()  # TZ may be another one than at the last look
-        except (ZoneInfoNotFoundError, ValueError) as error:
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             fault = f"TZ: {error}; correct it, or set [store] timezone"
             raise ConfigError(LOCAL, (fault,)) from error
 
@@ -158,7 +158,7 @@ def load_config(path: Path | None) -> Config:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ConfigError(str(path), ((error.strerror or str(error)).lower(),)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # TOML's own errors are ValueErrors
         raise ConfigError(str(path), (f"is no TOML: {error}",)) from error
     return check_config(data, str(path))
 

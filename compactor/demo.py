@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
@@ -21,12 +20,14 @@ from compactor.config import check_config
 from compactor.journal import MemoryJournal
 from compactor.log import start_log
 from compactor.pipeline import PassOptions, run_pass
-from compactor.render import print_messages, print_pass
+from compactor.render import make_console, print_messages, print_pass
 from compactor.report import describe_pass, describe_stored
 from compactor.scan import find_entry
 from session.location import open_store
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from session.store import StoredSession
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -79,7 +80,7 @@ def _compact(folder: Path, now: datetime, *, as_json: bool, stays: bool) -> int:
         shown["returning"] = describe_stored(session, prompt=True)
         click.echo(json.dumps(shown, indent=2))
         return 0
-    console = Console(highlight=False)
+    console = make_console()
     console.print(Rule(Text("The configuration", style="bold")))
     console.print(Text(_CONFIG))
     console.print(Rule(Text("Before and after", style="bold")))

@@ -189,7 +189,8 @@ class Look:
         if newest < projection.covers:
             return Verdict(Reason.COVERED, "everything that was said is covered")
         seen = projection.stamp.get("messages") if projection.stamp else None
-        if isinstance(seen, int) and newest < seen:
+        count = tail.first + len(tail.messages)  # fewer than then: what was said last is newer
+        if isinstance(seen, int) and newest < seen <= count:
             return Verdict(Reason.COVERED, "nothing was said since it was compacted")
         return None
 

@@ -20,7 +20,7 @@ from compactor.apply import (
     still_says,
 )
 from compactor.backoff import next_try
-from compactor.errors import FailureKind, JournalError, SummaryError
+from compactor.errors import CompactorError, FailureKind, SummaryError
 from compactor.idle import select_idle, spoken_upto
 from compactor.journal import Answer, Journal, LedgerEntry, SessionMemory
 from compactor.model import (
@@ -138,10 +138,12 @@ class _SessionPass:
             report = self._run()
         except UnreadableSessionError as error:
             report = self._skip(Verdict(Reason.UNREADABLE, error.problem))
-        except (StoreError, JournalError):
+        except StoreError:
             raise
         except SummaryError as error:
             report = self._report(Outcome.FAILED, error.kind, error.problem)
+        except CompactorError:
+            raise  # of ours, and not this session's: it says itself what to do
         except SessionFault as error:
             report = self._report(Outcome.FAILED, FailureKind.STORE, str(error))
         except Exception as error:  # noqa: BLE001 - the one place around one session of one pass

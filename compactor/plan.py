@@ -48,6 +48,9 @@ def plan_compaction(
     removed = _removable(messages, start, covers, counts, spoken_only=not first_time)
     if removed < floor:
         return Verdict(Reason.SMALL, f"{removed} tokens could go, the floor is {floor}")
+    gone = texts[: covers - start]
+    if first_time and not any(char.isalnum() for text in gone for char in text):
+        return Verdict(Reason.SMALL, "nothing was said that an entry could tell")
     quoted, quote_tokens = None, policy.keep_tokens
     if policy.keep_messages:
         user = _last_user(messages)
@@ -57,14 +60,18 @@ def plan_compaction(
     kept = sum(counts[covers - start :])
     before = counter.count(entry) + sum(counts)
     after = policy.entry_tokens + kept + quote_tokens
-    if (before - after) / before < policy.min_gain:
-        gain = max(0.0, (before - after) / before)
-        return Verdict(
-            Reason.SMALL,
-            f"{before} tokens would become up to {after}: a gain of {gain:.0%}, "
-            f"the least is {policy.min_gain:.0%}",
-        )
-    return Plan(start, covers, quoted, quote_tokens, before, kept, after)
+    short = _check_gain(before, after, policy.min_gain)
+    return short or Plan(start, covers, quoted, quote_tokens, before, kept, after)
+
+
+def _check_gain(before: int, after: int, least: float) -> Verdict | None:
+    gain = (before - after) / before
+    if gain >= least:
+        return None
+    told = f"{before} tokens would become up to {after}"
+    if gain > 0:
+        told = f"{told}: a gain of {gain:.0%}, the least is {least:.0%}"
+    return Verdict(Reason.SMALL, told)
 
 
 def sent_text(message: Message) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.rule import Rule
 from rich.table import Table
@@ -18,10 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from rich.console import Console
-
     from session.store import StoredSession
 
+_WIDE = 110  # columns from which on there is room for sentences
 _STYLES = {
     Outcome.COMPACTED: "green",
     Outcome.REAPPLIED: "green",
@@ -29,6 +29,12 @@ _STYLES = {
     Outcome.CONFLICT: "yellow",
     Outcome.FAILED: "red",
 }
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """Return where a person reads; what is piped is not wrapped at eighty columns."""
+    console = Console(stderr=stderr, highlight=False)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=200)
 
 
 def stored(text: str, *, style: str = "", lines: bool = False) -> Text:
@@ -45,21 +51,24 @@ def print_pass(
     for name in ("idle", "messages", "covered", "tokens", "after"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("outcome", overflow="fold")
+    wide = console.width >= _WIDE
     for session in sorted(sessions, key=lambda s: (s.outcome is Outcome.SKIPPED, s.ref)):
-        table.add_row(*_row(session, now))
+        table.add_row(*_row(session, now, wide=wide))
     if table.row_count:
         console.print(table)
         console.print()
     console.print(summarize_pass(report))
+    if not wide and report.skipped:
+        console.print(Text("A wider terminal, a pipe or --json tells why in a sentence.", "dim"))
 
 
-def _row(session: SessionReport, now: datetime) -> list[Text]:
+def _row(session: SessionReport, now: datetime, *, wide: bool) -> list[Text]:
     outcome = session.reason if session.outcome is Outcome.SKIPPED else session.outcome
     said = Text(str(outcome), style=_STYLES.get(session.outcome, "dim"))
     about = session.detail
     if session.outcome in {Outcome.CONFLICT, Outcome.FAILED}:
         about = f"{session.reason}: {about}"
-    if about:
+    if about and (wide or session.outcome is not Outcome.SKIPPED):
         said.append(f"  {printable(about)}", style="dim")
     idle = "" if session.idle_since is None else say_span(now - session.idle_since)
     figures = (session.messages, session.covers, session.tokens_before, session.tokens_after)
@@ -102,8 +111,9 @@ def print_stored(console: Console, session: StoredSession) -> None:
                 f"{stamp.get('tokens_before')} tokens became {stamp.get('tokens_after')}"
             )
         )
-        if stamp.get("sources"):
-            console.print(stored(f"sources: {', '.join(map(str, stamp['sources']))}"))
+        sources = stamp.get("sources")
+        if isinstance(sources, list) and sources:
+            console.print(stored(f"sources: {', '.join(map(str, sources))}"))
     elif projection.entry is not None:
         console.print("the entry is not ours: the agent or somebody else wrote it")
     if projection.entry is not None:

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING
 from compactor.idle import Look
 from compactor.journal import SessionMemory
 from compactor.model import IdlePolicy, Outcome, Reason, SessionReport, Verdict
-from session.errors import AmbiguousKeyError, UnknownSessionError, UnreadableSessionError
+from session.errors import (
+    AmbiguousKeyError,
+    UnknownFolderError,
+    UnknownSessionError,
+    UnreadableSessionError,
+)
 from session.projection import read_tombstone
 
 if TYPE_CHECKING:
@@ -59,8 +64,12 @@ def scan_sessions(
         except UnreadableSessionError as error:
             skipped.append(skip(entry, Verdict(Reason.UNREADABLE, error.problem)))
             continue
-        look = Look(tail, memory, policy, now)
-        since, verdict = look.since, look.decide(force=force)
+        try:
+            look = Look(tail, memory, policy, now)
+            since, verdict = look.since, look.decide(force=force)
+        except Exception as error:  # noqa: BLE001 - one odd session never stops the others
+            skipped.append(skip(entry, Verdict(Reason.UNREADABLE, type(error).__name__)))
+            continue
         undone = memory.undone is not None or read_tombstone(tail.header) is not None
         if verdict.reason is Reason.DUE or (verdict.reason is Reason.COVERED and undone):
             candidates.append(Candidate(entry, since))
@@ -86,12 +95,8 @@ def find_entry(
 
     `folder` is the name or the whole path of a folder, and decides where the key stands in several.
     """
-    known = list(entries)
-    found = [
-        entry
-        for entry in known
-        if entry.ref.key == key and folder in {None, entry.ref.folder, entry.ref.place}
-    ]
+    known = _entries_in(entries, folder)
+    found = [entry for entry in known if entry.ref.key == key]
     if not found:
         keys = {entry.ref.key for entry in known}
         raise UnknownSessionError(key, near=tuple(get_close_matches(key, keys, n=3)))
@@ -104,10 +109,21 @@ def find_entry(
     return found[0]
 
 
+def _entries_in(entries: Iterable[SessionEntry], folder: str | None) -> list[SessionEntry]:
+    """Return the sessions of one folder, or all; raises `UnknownFolderError`."""
+    known = list(entries)
+    found = [e for e in known if folder in {None, e.ref.folder, e.ref.place}]
+    if folder is not None and not found:
+        raise UnknownFolderError(folder, folders=tuple(sorted({e.ref.folder for e in known})))
+    return found
+
+
 def find_entries(
     entries: Collection[SessionEntry], keys: Collection[str], folder: str | None = None
 ) -> list[SessionEntry]:
-    """Return the sessions with these keys, or all of them where `keys` is empty."""
-    if not keys:
-        return list(entries)
-    return [find_entry(entries, key, folder) for key in dict.fromkeys(keys)]
+    """Return the sessions with these keys, or all of them where `keys` is empty.
+
+    Raises `UnknownFolderError` where no session is in a folder of that name.
+    """
+    known = _entries_in(entries, folder)
+    return [find_entry(known, key) for key in dict.fromkeys(keys)] if keys else known

@@ -70,8 +70,8 @@ class SqliteJournal(Journal):
                 self._path.touch(mode=0o600)
                 if self._path.stat().st_mode & 0o077:  # it was copied here, perhaps
                     self._path.chmod(0o600)
-        except OSError as error:
-            problem = (error.strerror or str(error)).lower()
+        except (OSError, ValueError) as error:
+            problem = (getattr(error, "strerror", None) or str(error)).lower()
             raise JournalError(str(self._path), f"{problem}; see [state] dir") from error
         with self._faults():
             self._db = self._connect(f"{self._path.absolute().as_uri()}?mode=rw")
@@ -121,7 +121,7 @@ class SqliteJournal(Journal):
             return {
                 SessionRef(*map(_text, (place, folder, key))): SessionMemory(
                     None if landed is None else Landed(**json.loads(landed)),
-                    None if undone is None else Undone(**json.loads(undone)),
+                    None if undone is None else _undone(undone),
                     None if until is None else datetime.fromisoformat(until),
                     reason,
                     failures,
@@ -208,7 +208,7 @@ class SqliteJournal(Journal):
         try:
             with self._mutex, self._faults():
                 yield
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, AttributeError) as error:
             problem = f"a row of it can't be read: {_BEGIN_ANEW}"
             raise JournalError(str(self._path), problem) from error
 
@@ -231,6 +231,13 @@ class SqliteJournal(Journal):
             kind = getattr(error, "sqlite_errorcode", 0) & 0xFF  # above it stand the details
             remedy = _REMEDIES.get(kind, _BEGIN_ANEW)
             raise JournalError(str(self._path), f"{error}: {remedy}") from error
+
+
+def _undone(row: str) -> Undone:
+    undone = Undone(**json.loads(row))
+    if not (isinstance(undone.covers, int) and isinstance(undone.messages, int)):
+        raise TypeError(row)
+    return undone
 
 
 def _bytes(text: str) -> bytes:

@@ -13,6 +13,7 @@ entirely new, and `recover` finishes from the record.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 from enum import StrEnum
@@ -44,7 +45,12 @@ class SwapResult(StrEnum):
 def prepare_area(folder: Path) -> Path:
     """Return the hidden folder of our own files in `folder`, made for its owner alone."""
     area = folder / AREA_NAME
-    area.mkdir(mode=0o700, exist_ok=True)
+    try:
+        area.mkdir(mode=0o700)
+    except FileExistsError:
+        if area.is_symlink() or not area.is_dir():  # originals must not end up elsewhere
+            told = f"{AREA_NAME} must be a folder of our own; move it aside"
+            raise NotADirectoryError(errno.ENOTDIR, told, str(area)) from None
     return area
 
 
@@ -134,9 +140,10 @@ def _give_back(swap: Swap) -> None:
 
 def _put_aside(swap: Swap) -> None:
     """Keep a file of which nothing can be said, for a person to look at."""
-    aside = swap.temp.parent / DAMAGED_NAME
-    aside.mkdir(mode=0o700, exist_ok=True)
-    swap.temp.replace(aside / f"{swap.live.stem}.{swap.temp.stem}.jsonl")
+    # In a folder of its own: a session's name may already be as long as names can be.
+    aside = swap.temp.parent / DAMAGED_NAME / swap.temp.stem
+    aside.mkdir(mode=0o700, parents=True, exist_ok=True)
+    swap.temp.replace(aside / swap.live.name)
 
 
 def _back_out(swap: Swap) -> None:
@@ -169,11 +176,13 @@ def recover(folder: Path, lock: Lock) -> int:
 def _sweep(area: Path, folder: Path) -> None:
     """Remove what is nobody's: files that were never exchanged, and those of deleted sessions."""
     for stray in [*area.glob(f"*{TEMP_SUFFIX}"), *area.glob(f"*{RECORD_SUFFIX}.new")]:
-        if stray.suffix != TEMP_SUFFIX or not stray.with_suffix(RECORD_SUFFIX).exists():
+        unknown = stray.suffix != TEMP_SUFFIX or not stray.with_suffix(RECORD_SUFFIX).exists()
+        if unknown and stray.is_file():
             stray.unlink()
-    for aside in (area / DAMAGED_NAME).glob("*.jsonl"):
-        if not (folder / f"{aside.name.rsplit('.', 2)[0]}.jsonl").exists():
+    for aside in (area / DAMAGED_NAME).glob("*/*.jsonl"):
+        if not (folder / aside.name).exists():
             aside.unlink()
+            aside.parent.rmdir()
 
 
 def _recover_one(swap: Swap, lock: Lock) -> bool:
@@ -191,6 +200,6 @@ def _recover_one(swap: Swap, lock: Lock) -> bool:
             if is_open:
                 return True
         swap.discard()
-    except OSError:
+    except Exception:  # noqa: BLE001 - one swap never stops the others; it stays watched
         return True
     return False

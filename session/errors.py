@@ -9,6 +9,7 @@
     └── SessionFault                    one session; the others go on
         ├── UnknownSessionError         no session has that key
         ├── AmbiguousKeyError           the key stands in several folders
+        ├── UnknownFolderError          the store has no such folder
         ├── UnreadableSessionError      its record can't be understood
         └── SessionWriteError           its record can't be replaced
 
@@ -19,6 +20,8 @@ sysexits.h where it has one).
 from __future__ import annotations
 
 from typing import ClassVar
+
+_SHOWN = 200  # characters of what somebody typed
 
 
 class SessionError(Exception):
@@ -93,7 +96,8 @@ class UnknownSessionError(SessionFault):
         self.key = key
         self.near = near
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        super().__init__(f"no session has the key {key!r}{hint}")
+        shown = key if len(key) <= _SHOWN else f"{key[:_SHOWN]}..."
+        super().__init__(f"no session has the key {shown!r}{hint}")
 
 
 class AmbiguousKeyError(SessionFault):
@@ -108,6 +112,18 @@ class AmbiguousKeyError(SessionFault):
             f"the key {key!r} stands in several folders: {', '.join(map(repr, folders))}; "
             "name one with --folder",
         )
+
+
+class UnknownFolderError(SessionFault):
+    """The store has no folder of that name."""
+
+    exit_code = 2
+
+    def __init__(self, folder: str, *, folders: tuple[str, ...]) -> None:
+        self.folder = folder
+        self.folders = folders
+        known = ", ".join(map(repr, folders))
+        super().__init__(f"no folder is named {folder!r}; expected one of {known}")
 
 
 class UnreadableSessionError(SessionFault):

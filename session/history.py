@@ -7,6 +7,7 @@ the deviations that docs/format.md lists.
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ PROVIDER_KEYS = (
     "extra_content",
 )
 LABEL_LENGTH = 80
+_ROLES = {"user", "assistant", "system"}
 
 _Row = tuple[Message, dict[str, Any]]
 
@@ -80,7 +82,7 @@ def _legal_rows(messages: Sequence[Message]) -> list[Message]:
         results.setdefault(caller, []).append(result)
     rows: list[Message] = []
     for index, message in enumerate(messages):
-        if not message.role or message.role == "tool" or message.is_command:
+        if message.role not in _ROLES or message.is_command:
             continue  # results follow their call below; an orphan is left out alone
         if index in unanswered:
             message = _without_calls(message)  # noqa: PLW2901 - the same message, less its calls
@@ -130,6 +132,8 @@ def _render(message: Message) -> dict[str, Any]:
     content = row.setdefault("content", "")
     if content is None and not message.makes_calls:
         content = row["content"] = ""
+    if content is not None and not isinstance(content, str | list):  # of no type that is accepted
+        content = row["content"] = json.dumps(content, ensure_ascii=False)
     media = _media_of(data)
     if message.is_delivery:
         lines = [f"[media: {_one_line(path)}]" for path in media]

@@ -257,7 +257,7 @@ class JsonlStore(SessionStore):
     def exclusive(self) -> Iterator[None]:
         """Hold every folder as its one worker; see `SessionStore`."""
         with ExitStack() as held:
-            for folder in self.folders:
+            for folder in self._folders_of_sessions():
                 with _naming(folder):
                     _check_owner(folder, folder.stat())
                     if not (folder / AREA_NAME).exists():
@@ -266,9 +266,19 @@ class JsonlStore(SessionStore):
                     held.enter_context(hold_exclusively(lock, place=str(folder)))
                     recover(folder, self._locks[folder].held)
             yield
-            for folder in self.folders:
+            for folder in self._folders_of_sessions():
                 with _naming(folder):
                     recover(folder, self._locks[folder].held)
+
+    def _folders_of_sessions(self) -> list[Path]:
+        """Return the folders to hold: of a glob, not those that only happen to match it."""
+        if len(self.folders) == 1:
+            return list(self.folders)
+        return [
+            folder
+            for folder in self.folders
+            if (folder / AREA_NAME).exists() or any(folder.glob(f"*{SUFFIX}"))
+        ]
 
     def _readable(self, entry: SessionEntry) -> Path:
         if entry.problem is not None:
@@ -301,7 +311,8 @@ def _naming(folder: Path) -> Iterator[None]:
 
 def _in_flight(path: Path) -> bool:
     """Whether the state of a running turn lies beside the file (nanobot's checkpoint)."""
-    return path.with_name(path.name.removesuffix(SUFFIX) + ".checkpoint.json").exists()
+    # Where the name of the session is as long as a name can be, there is no such file.
+    return os.path.exists(f"{str(path).removesuffix(SUFFIX)}.checkpoint.json")  # noqa: PTH110
 
 
 def _check_metadata(name: str, header: Header) -> None:

@@ -43,6 +43,13 @@ def resolve_folders(url: str, relative_to: Path | None = None) -> list[Path]:
         raise StoreLocationError(url, "names the home of an unknown user") from None
     if not pattern.is_absolute():
         pattern = (relative_to or Path.cwd()) / pattern
+    try:
+        return _find_folders(pattern)
+    except OSError as error:  # a name that is too long, a folder above that is closed to us
+        raise StoreUnavailableError(str(pattern), (error.strerror or str(error)).lower()) from error
+
+
+def _find_folders(pattern: Path) -> list[Path]:
     if pattern.is_dir() or not glob.has_magic(str(pattern)):
         found = [pattern]
     else:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 _scan_json = json.JSONDecoder().raw_decode
+NESTING_LIMIT = 200
+
 _AUTOMATION_MARKS = ("_automation_turn", "_cron_turn")
 _AUTOMATION_PREFIXES = ("cron_", "trigger_")
 # Keys that say nothing of the kind of a message, beside its role.
@@ -37,16 +39,32 @@ def decode_line(line: bytes) -> dict[str, Any] | None:
     """Return the JSON object on `line`, or None where it holds anything else.
 
     A line that is not UTF-8, not JSON or not an object is nobody's message, but it is never an
-    error: it stays where it is.
+    error: it stays where it is. So does one that is nested deeper than 200 levels: how deep Python
+    itself reads depends on where it is called from, and positions must not.
     """
     try:
         text = line.decode("utf-8").strip()
         value, end = _scan_json(text)
     except (ValueError, RecursionError):
         return None
-    if end != len(text):
+    if end != len(text) or not isinstance(value, dict):
         return None
-    return value if isinstance(value, dict) else None
+    deep = line.count(b"[") + line.count(b"{") > NESTING_LIMIT and _is_too_deep(value)
+    return None if deep else value
+
+
+def _is_too_deep(value: dict[str, Any]) -> bool:
+    level: list[Any] = [value]
+    for _ in range(NESTING_LIMIT):
+        level = [
+            item
+            for outer in level
+            for item in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(item, (dict, list))
+        ]
+        if not level:
+            return False
+    return True
 
 
 class Message:
@@ -82,7 +100,8 @@ class Message:
     @property
     def is_delivery(self) -> bool:
         """Sent by the agent on its own account, or from another session."""
-        return bool(self.data.get("_channel_delivery") or self.data.get("_cross_channel"))
+        marked = self.data.get("_channel_delivery") or self.data.get("_cross_channel")
+        return bool(marked) and self.role == "assistant"
 
     @property
     def is_hidden(self) -> bool:

@@ -194,22 +194,25 @@ def undo_projection(
     """
     undone = UndoneDict(covers=current.covers, content=content, messages=message_count, at=at)
     previous = current.stamp.get("previous") if current.stamp and not everything else None
-    before = _previous_projection(previous, current.last_active)
+    before = _previous_projection(previous, current)
     if before.stamp is None:
         return ProjectionChange(before, TombstoneDict(version=1, undone=undone))
     stamp = cast("StampDict", {**before.stamp, "undone": undone})
     return ProjectionChange(replace(before, stamp=stamp), stamp)
 
 
-def _previous_projection(previous: object, last_active: str | None) -> Projection:
+def _previous_projection(previous: object, current: Projection) -> Projection:
     """Read what a stamp kept of the projection before it; nothing, where that can't be used."""
     if not isinstance(previous, dict) or not _is_count(previous.get("covers")):
+        return Projection()
+    if not 0 <= previous["covers"] <= current.covers:
         return Projection()
     entry = previous.get("entry")
     if not isinstance(entry, str):
         return Projection(previous["covers"])
     stamp = {key: value for key, value in previous.items() if key != "entry"}
     if _is_stamp(stamp, covers=previous["covers"], text=digest_text(entry)):
+        last_active = current.last_active
         return Projection(previous["covers"], entry, last_active, cast("StampDict", stamp))
     when = previous.get("last_active")  # it was not ours
     return Projection(previous["covers"], entry, when if isinstance(when, str) else None)

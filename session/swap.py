@@ -145,11 +145,13 @@ class Swap:
 def read_swaps(area: Path, folder: Path) -> Iterator[Swap]:
     """Yield the swaps that have a record; a record that can't be read is left alone."""
     for path in sorted(area.glob(f"*{RECORD_SUFFIX}")):
+        if not path.is_file():
+            continue
         try:
             fields = json.loads(path.read_bytes())
             old, new = FilePrint(**fields["old"]), FilePrint(**fields["new"])
             live = folder / fields["name"]
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             continue
         if live.parent == folder:
             yield Swap(path.with_suffix(TEMP_SUFFIX), live, old, new)
@@ -179,7 +181,8 @@ def _line_id(line: bytes) -> str | bytes | None:
     value = decode_line(line)
     if value is None:
         return line.strip() or None
-    is_content = value.get("_type") not in {"metadata", "provider_state"}
+    kind = value.get("_type")  # of any type, lists included
+    is_content = kind != "metadata" and kind != "provider_state"  # noqa: PLR1714
     return json.dumps(value, sort_keys=True) if is_content else None
 
 

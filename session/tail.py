@@ -49,7 +49,9 @@ def _read_kept(file: BinaryIO, header: Header, start: int) -> Tail | None:
     if not isinstance(stamp, dict):
         return None
     kept_at, covers = stamp.get("kept_at"), stamp.get("covers")
-    if not isinstance(kept_at, int) or not isinstance(covers, int) or kept_at < 0:
+    if not isinstance(kept_at, int) or not isinstance(covers, int):
+        return None
+    if not 0 <= kept_at <= file.seek(0, os.SEEK_END) - start:
         return None
     file.seek(start + kept_at - 1)
     data = file.read()

@@ -69,7 +69,8 @@ def record_type(line: bytes) -> str | None:
     except ValueError:
         return None
     kind = value.get("_type") if isinstance(value, dict) else None
-    return kind if kind in {"metadata", "provider_state"} else None
+    known = isinstance(kind, str) and kind in {"metadata", "provider_state"}
+    return kind if known else None
 
 
 def read_header(path: Path) -> Any:

@@ -195,7 +195,7 @@ def test_a_file_of_which_nothing_can_be_said_is_put_aside(live: Path) -> None:
     live.unlink()
     live.write_bytes(header_line(8) + line(801))
     recover(live.parent, no_lock)
-    (aside,) = (live.parent / ".compactor" / "damaged").iterdir()
+    (aside,) = (live.parent / ".compactor" / "damaged").rglob("*.jsonl")
     assert aside.read_bytes() == header_line(9) + line(901)
     assert live.read_bytes() == header_line(8) + line(801)
     assert area_of(live) == {".lock", ""}
