@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound="Callable[..., Any]")
 
 INTERRUPTED_EXIT = 130
+_COMMON = ("config_file", "url", "as_json", "verbose")
 
 
 def _common(command: Command) -> Command:
@@ -54,6 +55,15 @@ _force = click.option(
 )
 
 
+def _run(name: str, arguments: dict[str, Any]) -> int:
+    """Do what a command does, with what all commands are told set up."""
+    from compactor import commands
+
+    common = {option: arguments.pop(option) for option in _COMMON}
+    do: Callable[..., int] = getattr(commands, name)
+    return do(commands.Setup.load(**common), **arguments)
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="idle-compactor", message="%(prog)s %(version)s")
 def cli() -> None:
@@ -81,9 +91,7 @@ def once(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
     Meant for a systemd timer or cron, and for the moment before an agent starts. Exits 3 if a
     session failed, 69 if the sessions can't be read, 75 if another worker holds them.
     """
-    from compactor import commands
-
-    return commands.once(**arguments)
+    return _run("once", arguments)
 
 
 @cli.command()
@@ -96,9 +104,7 @@ def scan(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
 
     Changes nothing, asks no model, and needs no lock.
     """
-    from compactor import commands
-
-    return commands.scan(**arguments)
+    return _run("scan", arguments)
 
 
 @cli.command()
@@ -107,9 +113,7 @@ def scan(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
 @click.option("--prompt", is_flag=True, help="Show exactly what an agent would send.")
 def show(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
     """Show a session's compact entry, where it comes from, and the kept messages."""
-    from compactor import commands
-
-    return commands.show(**arguments)
+    return _run("show", arguments)
 
 
 @cli.command()
@@ -122,9 +126,7 @@ def undo(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
     The entry before it stands again, or none. The session is then left alone until the user speaks
     again, or until `compactor once --key KEY --force`.
     """
-    from compactor import commands
-
-    return commands.undo(**arguments)
+    return _run("undo", arguments)
 
 
 @cli.command()

@@ -127,11 +127,8 @@ def join_parts(config: Config, store: SessionStore, journal: Journal) -> Parts:
 
 
 def once(
+    setup: Setup,
     *,
-    config_file: Path | None,
-    url: str | None,
-    as_json: bool,
-    verbose: bool,
     folder: str | None,
     everything: bool,
     dry_run: bool,
@@ -141,7 +138,6 @@ def once(
     agent_stopped: bool,
 ) -> int:
     """Make one pass and print what came of it; returns the exit code."""
-    setup = Setup.load(config_file, url, as_json=as_json, verbose=verbose)
     if engine is not None:
         summary = setup.config.summary.model_copy(update={"engine": engine})
         setup = replace(setup, config=setup.config.model_copy(update={"summary": summary}))
@@ -150,20 +146,16 @@ def once(
 
 
 def scan(
+    setup: Setup,
     *,
-    config_file: Path | None,
-    url: str | None,
-    as_json: bool,
-    verbose: bool,
     folder: str | None,
     everything: bool,
     keys: tuple[str, ...],
     force: bool,
 ) -> int:
     """Print what a pass would do; a person sees every session, whether due or not."""
-    setup = Setup.load(config_file, url, as_json=as_json, verbose=verbose)
     options = PassOptions(keys=keys, folder=folder, force=force, dry_run=True)
-    return _pass(setup, options, everything=everything or not as_json)
+    return _pass(setup, options, everything=everything or not setup.as_json)
 
 
 def _pass(
@@ -191,20 +183,16 @@ def _pass(
 
 
 def show(
+    setup: Setup,
     *,
     key: str,
-    config_file: Path | None,
-    url: str | None,
-    as_json: bool,
-    verbose: bool,
     folder: str | None,
     prompt: bool,
 ) -> int:
     """Print one session: its entry and kept messages, or what an agent would send."""
-    setup = Setup.load(config_file, url, as_json=as_json, verbose=verbose)
     store = setup.open_store()
     session = store.load(find_entry(store.list_sessions(), key, folder))
-    if as_json:
+    if setup.as_json:
         _print_json(describe_stored(session, prompt=prompt))
     elif prompt:
         print_messages(setup.console, session.get_history())
@@ -214,24 +202,20 @@ def show(
 
 
 def undo(
+    setup: Setup,
     *,
     key: str,
-    config_file: Path | None,
-    url: str | None,
-    as_json: bool,
-    verbose: bool,
     folder: str | None,
     everything: bool,
 ) -> int:
     """Take back a compaction and say what stands now; returns the exit code."""
-    setup = Setup.load(config_file, url, as_json=as_json, verbose=verbose)
     store = setup.open_store()
     entry = find_entry(store.list_sessions(), key, folder)
     with ExitStack() as held:
         journal = setup.open_journal()
         held.callback(journal.close)
         result = undo_compaction(store, journal, entry, everything=everything, now=read_clock())
-    if as_json:
+    if setup.as_json:
         _print_json(result.describe())
     else:
         setup.console.print(stored(result.sentence))

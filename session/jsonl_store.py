@@ -6,25 +6,19 @@ is ever renamed, and whatever is ours lies in `.compactor/` inside the folder.
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from session.durable import AREA_NAME, SwapResult, prepare_area, recover, swap_file
-from session.errors import (
-    SessionWriteError,
-    StoreOwnershipError,
-    StoreUnavailableError,
-    UnreadableSessionError,
-)
+from session.errors import SessionWriteError, UnreadableSessionError
 from session.file_lock import AgentLock, Timeout, hold_exclusively
-from session.kernel import ExchangeMissingError, current_user, user_name
-from session.keys import SUFFIX, guess_key, key_of_stem
-from session.model import FileIdentity, SessionRef
+from session.kernel import ExchangeMissingError
+from session.keys import SUFFIX
+from session.listing import check_owner, list_folder, naming, tell_reason
+from session.model import FileIdentity
 from session.store import (
     CommitResult,
     CommitStatus,
@@ -34,8 +28,8 @@ from session.store import (
     StoredSession,
     find_conflict,
 )
-from session.tail import HEADER_LIMIT, read_tail
-from session.transcript import Transcript, decode_header
+from session.tail import read_tail
+from session.transcript import Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -46,7 +40,6 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 3  # how often a commit starts over because the file has just changed
 _WORKER_LOCK = "worker.lock"
-_GONE = "gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,68 +78,7 @@ class JsonlStore(SessionStore):
         Raises `StoreOwnershipError` if a folder or a session file belongs to another user: what we
         wrote there its agent could not write any more.
         """
-        return [entry for folder in self.folders for entry in self._list_folder(folder)]
-
-    def _list_folder(self, folder: Path) -> Iterator[SessionEntry]:
-        with _naming(folder):
-            _check_owner(folder, folder.stat())
-            with os.scandir(folder) as found:
-                files = sorted(
-                    (file for file in found if file.name.endswith(SUFFIX)), key=lambda f: f.name
-                )
-        taken: set[str] = set()
-        old: list[SessionEntry] = []
-        for file in files:
-            if file.name.startswith("."):
-                continue
-            key = key_of_stem(file.name.removesuffix(SUFFIX))
-            problem = self._look(folder, file)
-            if problem == _GONE:
-                continue
-            if key is None:
-                key = self._old_key(folder / file.name, problem)
-                old.append(self._entry(folder, key, file.name, problem))
-            else:
-                taken.add(key)
-                yield self._entry(folder, key, file.name, problem)
-        # The same key under an old and a new name: the new one counts.
-        new = frozenset(taken)
-        for entry in old:
-            if entry.ref.key in taken - new:
-                problem = "another file says that it is the same session"
-                yield replace(entry, problem=entry.problem or problem)
-            elif entry.ref.key not in new:
-                taken.add(entry.ref.key)
-                yield entry
-
-    def _look(self, folder: Path, file: os.DirEntry[str]) -> str | None:
-        try:
-            status = file.stat(follow_symlinks=False)
-        except FileNotFoundError:
-            return _GONE
-        except OSError as error:
-            return _reason(error)
-        if stat.S_ISLNK(status.st_mode):
-            return "a symbolic link, which is not followed"
-        if not stat.S_ISREG(status.st_mode):
-            return "not a regular file"
-        _check_owner(folder / file.name, status)
-        return None
-
-    def _old_key(self, path: Path, problem: str | None) -> str:
-        stem = path.name.removesuffix(SUFFIX)
-        if problem is None:
-            try:
-                with path.open("rb") as file:
-                    header = decode_header(file.readline(HEADER_LIMIT))
-            except OSError:
-                header = None
-            if header is not None and header.key is not None:
-                return header.key
-        return guess_key(stem)
-
-    def _entry(self, folder: Path, key: str, name: str, problem: str | None) -> SessionEntry:
-        return SessionEntry(SessionRef(str(folder), folder.name, key), name, problem)
+        return [entry for folder in self.folders for entry in list_folder(folder)]
 
     def peek(self, entry: SessionEntry) -> SessionTail:
         """Read the header and the newest messages; see `SessionStore`."""
@@ -157,7 +89,7 @@ class JsonlStore(SessionStore):
                 modified = _modified(entry.name, os.fstat(file.fileno()))
             in_flight = _in_flight(path)
         except OSError as error:
-            raise UnreadableSessionError(entry.name, _reason(error)) from error
+            raise UnreadableSessionError(entry.name, tell_reason(error)) from error
         if tail is None:
             return self.load(entry).tail
         header, messages, first = tail
@@ -171,7 +103,7 @@ class JsonlStore(SessionStore):
             data, status = _read(path)
             in_flight = _in_flight(path)
         except OSError as error:
-            raise UnreadableSessionError(entry.name, _reason(error)) from error
+            raise UnreadableSessionError(entry.name, tell_reason(error)) from error
         transcript = Transcript.parse(data)
         if transcript.header is None:
             problem = "no metadata line" if data else "empty"
@@ -210,7 +142,7 @@ class JsonlStore(SessionStore):
         except ExchangeMissingError as error:
             raise SessionWriteError(path.name, _NO_EXCHANGE) from error
         except OSError as error:
-            raise SessionWriteError(path.name, _reason(error)) from error
+            raise SessionWriteError(path.name, tell_reason(error)) from error
         return CommitResult(CommitStatus.CONFLICT, "the file keeps changing")
 
     def _attempt(
@@ -258,16 +190,16 @@ class JsonlStore(SessionStore):
         """Hold every folder as its one worker; see `SessionStore`."""
         with ExitStack() as held:
             for folder in self._folders_of_sessions():
-                with _naming(folder):
-                    _check_owner(folder, folder.stat())
+                with naming(folder):
+                    check_owner(folder, folder.stat())
                     if not (folder / AREA_NAME).exists():
-                        list(self._list_folder(folder))  # make nothing where a file is another's
+                        list(list_folder(folder))  # make nothing where a file is another's
                     lock = prepare_area(folder) / _WORKER_LOCK
                     held.enter_context(hold_exclusively(lock, place=str(folder)))
                     recover(folder, self._locks[folder].held)
             yield
             for folder in self._folders_of_sessions():
-                with _naming(folder):
+                with naming(folder):
                     recover(folder, self._locks[folder].held)
 
     def _folders_of_sessions(self) -> list[Path]:
@@ -300,15 +232,6 @@ def _modified(name: str, status: os.stat_result) -> datetime:
         raise UnreadableSessionError(name, "its time of change is beyond all years") from None
 
 
-@contextmanager
-def _naming(folder: Path) -> Iterator[None]:
-    """Say of which folder an error of the system speaks."""
-    try:
-        yield
-    except OSError as error:
-        raise StoreUnavailableError(str(folder), _reason(error)) from error
-
-
 def _in_flight(path: Path) -> bool:
     """Whether the state of a running turn lies beside the file (nanobot's checkpoint)."""
     # Where the name of the session is as long as a name can be, there is no such file.
@@ -322,30 +245,7 @@ def _check_metadata(name: str, header: Header) -> None:
         raise UnreadableSessionError(name, f"its metadata is a {kind}, not an object")
 
 
-def _check_owner(path: Path, status: os.stat_result) -> None:
-    user = current_user()
-    if user is not None and status.st_uid != user:
-        raise StoreOwnershipError(str(path), owner=user_name(status.st_uid), user=user_name(user))
-
-
-def _reason(error: OSError) -> str:
-    """What went wrong, and the way out where there is one."""
-    remedy = _REMEDIES.get(error.errno or 0)
-    text = (error.strerror or str(error)).lower()
-    return f"{text}: {remedy}" if remedy else text
-
-
 _NO_EXCHANGE = (
     "this file system can't exchange two files, and nobody is known to share the folder's lock: "
     "stop the agent and say --agent-stopped"
 )
-_REMEDIES = {
-    errno.EBUSY: "a file that is a mount point can't be replaced; mount its folder instead",
-    errno.EXDEV: "the folder spans two mounts; mount it as one",
-    errno.EROFS: "mount it writable",
-    errno.EACCES: "let the user that runs us read and write it",
-    errno.EPERM: "clear its immutable or append-only attribute (chattr)",
-    errno.ENOSPC: "free some space",
-    errno.EDQUOT: "free some space within the quota",
-    errno.ENOENT: "create it, or correct the URL of the store",
-}
