@@ -5,6 +5,11 @@
     ├── JournalError           the journal can't be used
     ├── TokenizerError         the vocabulary of an encoding is not there
     └── SummaryError           no summary came of one session; its `kind` says why
+        └── StopError          none will come of any: the pass ends
+            ├── AuthError             the endpoint refuses the key
+            ├── QuotaError            the account has no credit
+            ├── ModelNotFoundError    the endpoint has no such model
+            └── ParameterError        the endpoint takes no such parameter
 
 `exit_code` is what a command ends with when the error reaches its edge.
 """
@@ -12,7 +17,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import timedelta
 
 
 class CompactorError(Exception):
@@ -57,17 +66,81 @@ class TokenizerError(CompactorError):
 class FailureKind(StrEnum):
     """Why a session that was due was not compacted."""
 
+    AUTH = "auth"  # the key is refused
+    QUOTA = "quota"  # the account has no credit
+    MODEL_NOT_FOUND = "model_not_found"  # there is no such model, or no such path
+    PARAMETER = "parameter"  # the endpoint does not take what is configured
+    RATE_LIMITED = "rate_limited"  # too many requests
+    UNAVAILABLE = "unavailable"  # the endpoint can't be reached, or answers nonsense
+    TIMEOUT = "timeout"  # no whole reply in time
+    CONTEXT_OVERFLOW = "context_overflow"  # too long for the model
+    BAD_REQUEST = "bad_request"  # the endpoint refuses the request
+    REFUSED = "refused"  # the model refuses to summarize
     BAD_SUMMARY = "bad_summary"  # what came back breaks a rule
     STORE = "store"  # the record could not be written
     INTERNAL = "internal"  # a fault of our own
 
 
 class SummaryError(CompactorError):
-    """No usable summary of one session."""
+    """No usable summary of one session.
+
+    `calls` says how many calls were made in vain and `usage` what tokens they took, `retry_after`
+    how long the endpoint asks to be left alone. A `final` one is not worth another question.
+    """
 
     exit_code = 3
 
-    def __init__(self, kind: FailureKind, problem: str) -> None:
+    def __init__(
+        self,
+        kind: FailureKind,
+        problem: str,
+        *,
+        retry_after: timedelta | None = None,
+        final: bool = False,
+    ) -> None:
         self.kind = kind
         self.problem = problem
+        self.retry_after = retry_after
+        self.final = final
+        self.calls = 0
+        self.usage: Mapping[str, int] = {}
         super().__init__(f"{kind}: {problem}")
+
+
+class StopError(SummaryError):
+    """A fault that every other session would meet too: the pass ends."""
+
+    exit_code = 78
+    fault: ClassVar[FailureKind]
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(self.fault, problem)
+
+
+class AuthError(StopError):
+    """The endpoint refuses the key."""
+
+    fault = FailureKind.AUTH
+
+
+class QuotaError(StopError):
+    """The account has no credit."""
+
+    exit_code = 69
+    fault = FailureKind.QUOTA
+
+
+class ModelNotFoundError(StopError):
+    """The endpoint has no such model, or no such path."""
+
+    fault = FailureKind.MODEL_NOT_FOUND
+
+
+class ParameterError(StopError):
+    """The endpoint does not take a parameter that is configured."""
+
+    fault = FailureKind.PARAMETER
+
+
+_STOPS = (AuthError, QuotaError, ModelNotFoundError, ParameterError)
+STOPPING = frozenset(stop.fault for stop in _STOPS)
