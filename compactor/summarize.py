@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from compactor.entry import QUOTED, clean_text, frame, parse_sections, render_sections
@@ -12,10 +13,19 @@ from compactor.quote import quote_sections
 from session.projection import digest_content, digest_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from compactor.model import Plan, PlanPolicy
     from compactor.tokens import TokenCounter
     from session.message import Message
     from session.store import StoredSession
+
+
+_FIRST_HEADING = re.compile(r"(?m)^## ")
+_VOICE = r"(?im)^(?:\[(?:{who})\b[^\]\n]*\]|\**(?:{who})\**\s*:)"
+_VOICES = tuple(
+    re.compile(_VOICE.replace("{who}", who)) for who in ("user|human", "agent|assistant|ai|bot")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +34,7 @@ class SummaryRequest:
 
     `previous` is the entry that stands now, its frame included; `covered` are the messages that it
     doesn't cover yet, `kept` those that the agent's model will see as they are. `max_tokens` is for
-    the sections alone, without the frame.
+    the sections alone, without the frame. `complaint` is what was wrong with the answer before.
     """
 
     key: str
@@ -32,13 +42,19 @@ class SummaryRequest:
     covered: tuple[Message, ...]
     kept: tuple[Message, ...]
     max_tokens: int
+    complaint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What an engine wrote: the sections of an entry, under the headings of `entry.Heading`."""
+    """What an engine wrote: the sections of an entry, under the headings of `entry.Heading`.
+
+    `calls` is how many calls it took, `usage` the tokens of the last (see `journal.LedgerEntry`).
+    """
 
     text: str
+    usage: Mapping[str, int] = field(default_factory=dict)
+    calls: int = 0
 
 
 class Summarizer(Protocol):
@@ -58,6 +74,9 @@ class Summarizer(Protocol):
 
     def summarize(self, request: SummaryRequest) -> Summary:
         """Write the entry's sections; raises `SummaryError` where nothing usable came of it."""
+
+    def close(self) -> None:
+        """Let go of what the engine holds open."""
 
 
 def build_request(
@@ -98,11 +117,21 @@ def accept_summary(summary: str, request: SummaryRequest, counter: TokenCounter)
     sections = parse_sections(text)
     if not any(body for heading, body in sections.items() if heading not in QUOTED):
         raise SummaryError(FailureKind.BAD_SUMMARY, "none of the headings has anything under it")
+    text = _notes_alone(text)
+    if all(voice.search(text) for voice in _VOICES):
+        raise SummaryError(FailureKind.BAD_SUMMARY, "it goes on with the conversation")
     if counter.exceeds(text, request.max_tokens):
         raise SummaryError(
             FailureKind.BAD_SUMMARY, f"it is longer than {request.max_tokens} tokens"
         )
     return text
+
+
+def _notes_alone(text: str) -> str:
+    """Return notes without what models put around them: a greeting ahead, a fence."""
+    first = _FIRST_HEADING.search(text)
+    text = text if first is None else text[first.start() :]
+    return text.removesuffix("```").rstrip() if text.count("```") % 2 else text
 
 
 def close_entry(
