@@ -10,11 +10,16 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from compactor.errors import FailureKind
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from datetime import datetime
 
     from session.model import SessionRef
+
+
+UNANSWERED = (FailureKind.UNAVAILABLE, FailureKind.RATE_LIMITED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +103,23 @@ class Journal(Protocol):
     """
 
     def recall(self) -> Mapping[SessionRef, SessionMemory]:
-        """Return the memory of every session that has one."""
+        """Return the memory of every session that has one, or an answer."""
 
     def find_answer(self, fingerprint: str) -> Answer | None:
         """Return the answer to that question, unless it has landed or was undone since."""
 
     def keep_answer(self, ref: SessionRef, answer: Answer) -> None:
         """Remember an answer."""
+
+    def drop_answer(self, fingerprint: str) -> None:
+        """Forget an answer that turned out to break a rule."""
+
+    def count_calls(self, since: datetime, ref: SessionRef | None = None) -> int:
+        """Return how many calls the ledger has since then: all, or those of one session.
+
+        Of a session, calls that an endpoint which was down or busy never answered do not count: it
+        is its growing delay that bounds those, and it is due again when that ends.
+        """
 
     def note_landed(self, ref: SessionRef, landed: Landed) -> None:
         """Remember what was committed, in place of what was committed or undone before.
@@ -148,6 +163,20 @@ class MemoryJournal:
     def keep_answer(self, ref: SessionRef, answer: Answer) -> None:
         """See `Journal`."""
         self._answers[answer.fingerprint] = (ref, answer)
+        self._memories.setdefault(ref, SessionMemory())
+
+    def drop_answer(self, fingerprint: str) -> None:
+        """See `Journal`."""
+        self._answers.pop(fingerprint, None)
+
+    def count_calls(self, since: datetime, ref: SessionRef | None = None) -> int:
+        """See `Journal`."""
+        return sum(
+            entry.calls
+            for about, entry in self.ledger
+            if entry.at >= since
+            and (ref is None or (ref == about and entry.reason not in UNANSWERED))
+        )
 
     def note_landed(self, ref: SessionRef, landed: Landed) -> None:
         """See `Journal`."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime, timedelta, tzinfo
 
+    from compactor.errors import StopError
     from session.model import SessionRef
 
 
@@ -79,6 +80,23 @@ class PlanPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class PassPolicy:
+    """How much one pass may do: at once, in all, and for how long."""
+
+    concurrency: int
+    sessions: int
+    deadline: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    """How many calls may be made, per session within 24 hours and in all within one."""
+
+    per_session_per_day: int
+    per_hour: int
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What a scan says of a session, in a word and in a sentence."""
 
@@ -135,10 +153,14 @@ class SessionReport:
 
 @dataclass(frozen=True, slots=True)
 class PassReport:
-    """What a pass did. `sessions` holds every session that was scanned."""
+    """What a pass did. `sessions` holds every session that was scanned.
+
+    `stopped_by` is the fault that ended it early, if one did.
+    """
 
     sessions: tuple[SessionReport, ...]
     seconds: float
+    stopped_by: StopError | None = None
 
     def count(self, outcome: Outcome) -> int:
         """Return how many sessions ended so."""

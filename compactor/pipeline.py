@@ -1,92 +1,28 @@
-"""One pass: scan, select, plan, summarize, apply, save, in this order for every session.
+"""One pass: scan, then select, plan, summarize, apply and save each session that looks due.
 
-One bad session never stops the others. An answer is journaled before anything else is done with
-it; what stands in a session's record is only ever changed by the store's conditional commit.
+One bad session never stops the others; a fault of the endpoint's account stops them all, since it
+would only be met again.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from loguru import logger
-
-from compactor.apply import (
-    apply_projection,
-    is_written_over,
-    landed_by,
-    reapply_projection,
-    still_says,
-)
-from compactor.backoff import next_try
-from compactor.errors import CompactorError, FailureKind, SummaryError
-from compactor.idle import select_idle, spoken_upto
-from compactor.journal import Answer, Journal, LedgerEntry, SessionMemory
-from compactor.model import (
-    IdlePolicy,
-    Outcome,
-    PassReport,
-    Plan,
-    PlanPolicy,
-    Reason,
-    SessionReport,
-    Verdict,
-)
-from compactor.plan import plan_compaction
+from compactor.ask import Asker
+from compactor.journal import SessionMemory
+from compactor.model import PassReport, Reason, SessionReport, Verdict
 from compactor.scan import Candidate, find_entries, scan_sessions, skip
-from compactor.summarize import (
-    Summarizer,
-    accept_summary,
-    build_request,
-    check_gain,
-    close_entry,
-    fingerprint_of,
-)
-from session.errors import SessionFault, StoreError, UnreadableSessionError
-from session.store import CommitStatus
+from compactor.session_pass import SessionPass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-    from datetime import datetime
+    from collections.abc import Iterable, Mapping
 
-    from compactor.journal import Landed
-    from compactor.tokens import TokenCounter
+    from compactor.parts import Parts, PassOptions
     from session.model import SessionRef
-    from session.projection import ProjectionChange
-    from session.store import SessionEntry, SessionStore, SessionTail, StoredSession
-
-# What may have come up between the selection of a session and its commit.
-_GATE = {Reason.ACTIVE, Reason.BUSY, Reason.OFF, Reason.EXCLUDED, Reason.UNREADABLE}
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a pass works with, put together at the edge. `clock` returns now, in UTC."""
-
-    store: SessionStore
-    journal: Journal
-    engine: Summarizer
-    counter: TokenCounter
-    idle: IdlePolicy
-    plan: PlanPolicy
-    clock: Callable[[], datetime]
-
-
-@dataclass(frozen=True, slots=True)
-class PassOptions:
-    """What is asked of one pass.
-
-    `keys` names sessions (empty for all), `folder` decides where a key stands in several. `force`
-    ignores the TTL, `parked` and `held`. With `dry_run` nothing is asked of the engine, and nothing
-    is written anywhere. `progress` is told of each session that is done with.
-    """
-
-    keys: Collection[str] = ()
-    folder: str | None = None
-    force: bool = False
-    dry_run: bool = False
-    progress: Callable[[int, int], None] = field(default=lambda _done, _total: None)
+    from session.store import SessionEntry
 
 
 def run_pass(parts: Parts, options: PassOptions) -> PassReport:
@@ -104,12 +40,50 @@ def run_pass(parts: Parts, options: PassOptions) -> PassReport:
     scan = scan_sessions(
         parts.store, entries, memories, parts.idle, now=parts.clock(), force=options.force
     )
-    reports = list(scan.skipped)
-    for done, candidate in enumerate(scan.candidates, 1):
+    asker = Asker(
+        parts.journal,
+        parts.engine,
+        parts.fallback,
+        limits=parts.calls,
+        sessions=parts.limits.sessions,
+        clock=parts.clock,
+    )
+    end = begin + parts.limits.deadline.total_seconds()
+
+    def work(candidate: Candidate) -> SessionReport:
+        stopped = asker.stopped
+        if stopped is not None and not options.dry_run:
+            return skip(candidate.entry, Verdict(Reason.STOPPED, stopped.problem))
+        if time.monotonic() > end:
+            return skip(candidate.entry, Verdict(Reason.STOPPED, "the pass is over its deadline"))
         memory = memories.get(candidate.entry.ref, SessionMemory())
-        reports.append(_SessionPass(parts, options, candidate, memory).run())
-        options.progress(done, len(scan.candidates))
-    return PassReport(tuple(reports), time.monotonic() - begin)
+        return SessionPass(parts, options, asker, candidate, memory).run()
+
+    reports = list(scan.skipped)
+    order = share_fairly(scan.candidates)
+    with ThreadPoolExecutor(parts.limits.concurrency, "session") as pool:
+        try:
+            pending = [pool.submit(work, candidate) for candidate in order]
+            for done in as_completed(pending):
+                reports.append(done.result())
+                options.progress(reports[-1], len(order))
+        except BaseException:
+            parts.engine.close()  # what is under way is abandoned, and leaves no trace
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return PassReport(tuple(reports), time.monotonic() - begin, asker.stopped)
+
+
+def share_fairly(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates one channel after the other, so that a busy one starves nobody.
+
+    Within a channel their order stays (longest idle first).
+    """
+    channels: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        channels.setdefault(candidate.entry.ref.channel, []).append(candidate)
+    rounds = zip_longest(*channels.values())
+    return [candidate for candidate in chain.from_iterable(rounds) if candidate is not None]
 
 
 def _forget_deleted(
@@ -120,223 +94,3 @@ def _forget_deleted(
     gone = [ref for ref in memories if ref.place in places and ref not in here]
     if gone:
         parts.journal.forget(gone)
-
-
-@dataclass(frozen=True, slots=True)
-class _SessionPass:
-    """What a pass does with one session that looked due."""
-
-    parts: Parts
-    options: PassOptions
-    candidate: Candidate
-    memory: SessionMemory
-
-    def run(self) -> SessionReport:
-        """Bring the session through the stages, whatever happens in them."""
-        begin = time.monotonic()
-        try:
-            report = self._run()
-        except UnreadableSessionError as error:
-            report = self._skip(Verdict(Reason.UNREADABLE, error.problem))
-        except StoreError:
-            raise
-        except SummaryError as error:
-            report = self._report(Outcome.FAILED, error.kind, error.problem)
-        except CompactorError:
-            raise  # of ours, and not this session's: it says itself what to do
-        except SessionFault as error:
-            report = self._report(Outcome.FAILED, FailureKind.STORE, str(error))
-        except Exception as error:  # noqa: BLE001 - the one place around one session of one pass
-            # Its text may quote a message or a key: only its kind is told.
-            report = self._report(Outcome.FAILED, FailureKind.INTERNAL, type(error).__name__)
-        if report.outcome is Outcome.SKIPPED:
-            return report
-        report = replace(report, seconds=time.monotonic() - begin)
-        if not self.options.dry_run:
-            self._conclude(report)
-        return report
-
-    def _run(self) -> SessionReport:
-        session = self.parts.store.load(self.candidate.entry)
-        verdict = self._select(session.tail)
-        if verdict.reason is not Reason.DUE:
-            return self._skip(verdict, session)
-        landed = self.memory.landed
-        if landed is not None and not still_says(session, landed):
-            if not self.options.dry_run:
-                self.parts.journal.forget([session.ref])  # cleared: its texts go with it
-        elif landed is not None and is_written_over(session, landed):
-            return self._reapply(session, landed)
-        plan = plan_compaction(
-            session.messages, session.projection, self.parts.plan, self.parts.counter
-        )
-        if isinstance(plan, Verdict):
-            return self._skip(plan, session)
-        if self.options.dry_run:
-            return self._report(
-                Outcome.WOULD_COMPACT,
-                messages=len(session.messages),
-                covers=plan.covers,
-                tokens_before=plan.tokens_before,
-                tokens_after=plan.tokens_after,
-                engine=self.parts.engine.name,
-                model=self.parts.engine.model,
-            )
-        return self._compact(session, plan)
-
-    def _compact(self, session: StoredSession, plan: Plan) -> SessionReport:
-        parts = self.parts
-        answer, body = self._ask(session, plan)
-        entry = close_entry(body, session, plan, parts.plan, parts.counter)
-        tokens_after = check_gain(entry, plan, parts.plan, parts.counter)
-        change = apply_projection(
-            session,
-            plan.covers,
-            entry,
-            answer,
-            tokens_before=plan.tokens_before,
-            tokens_after=tokens_after,
-            counter=parts.counter.encoding,
-        )
-        report = self._report(
-            Outcome.COMPACTED,
-            messages=len(session.messages),
-            covers=plan.covers,
-            tokens_before=plan.tokens_before,
-            tokens_after=tokens_after,
-            engine=answer.engine,
-            model=answer.model,
-        )
-        return self._save(session, change, report)
-
-    def _ask(self, session: StoredSession, plan: Plan) -> tuple[Answer, str]:
-        """Return the journaled answer to this question, or ask, and journal what comes."""
-        parts = self.parts
-        request = build_request(session, plan, parts.plan, parts.counter)
-        fingerprint = fingerprint_of(request, parts.engine)
-        answer = parts.journal.find_answer(fingerprint)
-        if answer is None:
-            summary = parts.engine.summarize(request)
-            answer = Answer(
-                fingerprint,
-                summary.text,
-                parts.engine.name,
-                parts.engine.model,
-                parts.engine.prompt,
-                parts.clock(),
-            )
-            parts.journal.keep_answer(session.ref, answer)
-        return answer, accept_summary(answer.text, request, parts.counter)
-
-    def _reapply(self, session: StoredSession, landed: Landed) -> SessionReport:
-        """Put a compaction that was written over back, at most once while nobody speaks."""
-        upto = spoken_upto(session.messages)
-        if landed.reapplied_at == upto:
-            return self._skip(
-                Verdict(
-                    Reason.NO_EFFECT,
-                    "the agent wrote over the compaction twice: it does not see it "
-                    "(compact while it is stopped, with --agent-stopped)",
-                ),
-                session,
-            )
-        change = reapply_projection(session, landed)
-        outcome = Outcome.WOULD_COMPACT if self.options.dry_run else Outcome.REAPPLIED
-        report = self._report(
-            outcome,
-            detail="it was written over",
-            messages=len(session.messages),
-            covers=landed.covers,
-            tokens_before=landed.stamp["tokens_before"],
-            tokens_after=landed.stamp["tokens_after"],
-            engine=landed.stamp["engine"],
-            model=landed.stamp["model"],
-        )
-        if self.options.dry_run:
-            return report
-        return self._save(session, change, report, reapplied_at=upto)
-
-    def _save(
-        self,
-        session: StoredSession,
-        change: ProjectionChange,
-        report: SessionReport,
-        *,
-        reapplied_at: int | None = None,
-    ) -> SessionReport:
-        """Commit, if the session is still what it was and still idle."""
-        blocked: list[Verdict] = []
-
-        def gate(tail: SessionTail) -> str | None:
-            verdict = self._select(tail)
-            if verdict.reason in _GATE:
-                blocked.append(verdict)
-                return verdict.detail
-            return None
-
-        result = self.parts.store.commit(session, change, gate)
-        if result.status is CommitStatus.COMMITTED:
-            landed = replace(landed_by(session, change), reapplied_at=reapplied_at)
-            self.parts.journal.note_landed(session.ref, landed)
-            return report
-        reason = blocked[0].reason if blocked else "changed"
-        return replace(report, outcome=Outcome.CONFLICT, reason=reason, detail=result.detail)
-
-    def _select(self, tail: SessionTail) -> Verdict:
-        return select_idle(
-            tail,
-            self.memory,
-            self.parts.idle,
-            now=self.parts.clock(),
-            force=self.options.force,
-        )
-
-    def _skip(self, verdict: Verdict, session: StoredSession | None = None) -> SessionReport:
-        report = skip(self.candidate.entry, verdict, self.candidate.idle_since)
-        if session is None:
-            return report
-        return replace(
-            report, messages=len(session.messages), covers=session.projection.covers or None
-        )
-
-    def _report(
-        self, outcome: Outcome, reason: str | None = None, detail: str = "", **figures: object
-    ) -> SessionReport:
-        report = SessionReport(
-            self.candidate.entry.ref,
-            outcome,
-            reason,
-            detail,
-            idle_since=self.candidate.idle_since,
-        )
-        return replace(report, **figures)  # type: ignore[arg-type]
-
-    def _conclude(self, report: SessionReport) -> None:
-        """Write the ledger and the log. Neither ever holds a text of the conversation."""
-        self.parts.journal.write_ledger(
-            report.ref,
-            LedgerEntry(
-                at=self.parts.clock(),
-                outcome=report.outcome,
-                reason=report.reason,
-                engine=report.engine,
-                model=report.model,
-                tokens_before=report.tokens_before,
-                tokens_after=report.tokens_after,
-                seconds=report.seconds,
-            ),
-        )
-        if report.outcome is Outcome.FAILED:
-            until = next_try(report.ref.key, self.memory.failures, now=self.parts.clock())
-            self.parts.journal.park(report.ref, until, str(report.reason))
-        failed = report.outcome in {Outcome.FAILED, Outcome.CONFLICT}
-        logger.bind(
-            key=report.ref.key,
-            folder=report.ref.folder,
-            reason=report.reason,
-            detail=report.detail,
-            covers=report.covers,
-            tokens_before=report.tokens_before,
-            tokens_after=report.tokens_after,
-            seconds=None if report.seconds is None else round(report.seconds, 3),
-        ).log("WARNING" if failed else "INFO", f"session_{report.outcome}")

@@ -16,7 +16,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from compactor.errors import JournalError
-from compactor.journal import Answer, Journal, Landed, LedgerEntry, SessionMemory, Undone
+from compactor.journal import (
+    UNANSWERED,
+    Answer,
+    Journal,
+    Landed,
+    LedgerEntry,
+    SessionMemory,
+    Undone,
+)
 from session.model import SessionRef
 
 if TYPE_CHECKING:
@@ -43,6 +51,7 @@ _SCHEMA = (
         tokens_before INTEGER, tokens_after INTEGER, seconds REAL, usage TEXT NOT NULL
     ) STRICT""",
     "CREATE INDEX ledger_session ON ledger (place, key, at)",
+    "CREATE INDEX ledger_at ON ledger (at, calls)",
     f"PRAGMA user_version = {_SCHEMA_VERSION}",
 )
 _PATIENCE = 10.0  # seconds to wait for another process
@@ -152,6 +161,26 @@ class SqliteJournal(Journal):
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (answer.fingerprint, *_name(ref), *values, answer.written_at.isoformat()),
             )
+            db.execute(  # so that it is recalled, and forgotten when the session is deleted
+                "INSERT OR IGNORE INTO memory (place, key, folder) VALUES (?, ?, ?)",
+                (*_name(ref), _bytes(ref.folder)),
+            )
+
+    def drop_answer(self, fingerprint: str) -> None:
+        """Forget an answer."""
+        with self._changing() as db:
+            db.execute("DELETE FROM answer WHERE fingerprint = ?", (fingerprint,))
+
+    def count_calls(self, since: datetime, ref: SessionRef | None = None) -> int:
+        """Return how many calls the ledger has since then; see `Journal`."""
+        query = "SELECT coalesce(sum(calls), 0) FROM ledger WHERE at >= ?"
+        values: tuple[object, ...] = ()
+        if ref is not None:
+            query += " AND place = ? AND key = ? AND coalesce(reason, '') NOT IN (?, ?)"
+            values = (*_name(ref), *UNANSWERED)
+        with self._mutex, self._faults():
+            row = self._db.execute(query, (since.isoformat(), *values)).fetchone()
+        return int(row[0])
 
     def note_landed(self, ref: SessionRef, landed: Landed) -> None:
         """Remember what was committed; older answers of the session have served their time."""

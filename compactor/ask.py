@@ -1,0 +1,215 @@
+"""Getting an answer: the journaled one, or a new one within the limits, made durable at once.
+
+Nothing is asked twice that was answered, nothing is asked without bound: calls are counted per
+session and day and per hour, an endpoint that keeps failing is left alone for the rest of the pass,
+and a fault of the account ends it.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from threading import Lock
+from typing import TYPE_CHECKING, TypeVar
+
+from compactor.entry import clean_text
+from compactor.errors import FailureKind, StopError, SummaryError
+from compactor.journal import Answer
+from compactor.model import CallLimits, Reason, Verdict
+from compactor.redact import redact
+from compactor.summarize import Summarizer, SummaryRequest, fingerprint_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from compactor.journal import Journal
+    from session.model import SessionRef
+
+Accepted = TypeVar("Accepted")
+
+_HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
+_BREAK_AFTER = 3  # failures of the endpoint in a row
+# Told of one session, but most likely met by the next one too.
+_ENDPOINT_FAULTS = {
+    FailureKind.RATE_LIMITED,
+    FailureKind.UNAVAILABLE,
+    FailureKind.TIMEOUT,
+    FailureKind.BAD_REQUEST,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What asking took: calls, and tokens as they were counted (see `LedgerEntry`)."""
+
+    calls: int = 0
+    usage: Mapping[str, int] = field(default_factory=dict)
+
+    def plus(self, calls: int, usage: Mapping[str, int]) -> Cost:
+        """Return the sum of this and of more."""
+        names = dict.fromkeys((*self.usage, *usage))
+        total = {name: self.usage.get(name, 0) + usage.get(name, 0) for name in names}
+        return Cost(self.calls + calls, total)
+
+
+class Asker:
+    """Asks an engine on behalf of one pass; safe to use from several threads.
+
+    `fallback` answers in place of an engine that failed, if the operator wants that. At most
+    `sessions` are worked on.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        engine: Summarizer,
+        fallback: Summarizer | None,
+        *,
+        limits: CallLimits,
+        sessions: int,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self.engine = engine
+        self.stopped: StopError | None = None
+        self._journal = journal
+        self._fallback = fallback
+        self._limits = limits
+        self._sessions = sessions  # that may still be begun
+        self._clock = clock
+        self._mutex = Lock()
+        self._failures = 0  # of the endpoint, in a row
+        self._made = 0 if engine.model is None else journal.count_calls(clock() - _HOUR)
+
+    def admit(self) -> Verdict | None:
+        """Say why the pass may not work on another session, or count the one that it begins."""
+        with self._mutex:
+            if not self._sessions:
+                return Verdict(Reason.STOPPED, "the pass has enough to do")
+            self._sessions -= 1
+        return None
+
+    def get(
+        self,
+        ref: SessionRef,
+        request: SummaryRequest,
+        accept: Callable[[Answer], Accepted],
+    ) -> tuple[Accepted, Cost] | Verdict:
+        """Return what `accept` makes of an answer and what it cost, or why nothing may be asked.
+
+        An answer that was paid for before is taken from the journal. Raises `SummaryError`, whose
+        `calls` and `usage` are the whole cost.
+        """
+        known = self._journal.find_answer(fingerprint_of(request, self.engine))
+        if known is not None:
+            with suppress(SummaryError):  # we were killed before we saw that it breaks a rule
+                return self._accept(known, accept), Cost()
+        engine = self.engine
+        if self._is_broken() and self._fallback is not None:
+            engine = self._fallback
+        refusal = None if engine.model is None else self._take_call(ref, made=0)
+        return self._ask(ref, request, engine, accept) if refusal is None else refusal
+
+    def _take_call(self, ref: SessionRef, *, made: int) -> Verdict | None:
+        """Say why a session may not ask now, or count the call that it will make.
+
+        `made` are those that it made just now, of which the ledger knows nothing yet.
+        """
+        today = made + self._journal.count_calls(self._clock() - _DAY, ref)
+        with self._mutex:
+            if self.stopped is not None:
+                return Verdict(Reason.STOPPED, self.stopped.problem)
+            if self._is_broken():
+                return Verdict(Reason.STOPPED, "the endpoint keeps failing; asked again later")
+            if today >= self._limits.per_session_per_day:
+                told = f"{today} calls in a day; see [limits] per_session_per_day"
+                return Verdict(Reason.LIMITED, told)
+            if self._made >= self._limits.per_hour:
+                told = f"{self._made} calls in an hour; see [limits] calls_per_hour"
+                return Verdict(Reason.LIMITED, told)
+            self._made += 1
+        return None
+
+    def _ask(
+        self,
+        ref: SessionRef,
+        request: SummaryRequest,
+        engine: Summarizer,
+        accept: Callable[[Answer], Accepted],
+    ) -> tuple[Accepted, Cost]:
+        """Ask until an answer is accepted or there is nobody left to ask."""
+        spent = Cost()
+        while True:
+            try:
+                answer, cost = self._answer(ref, request, engine)
+                spent = spent.plus(cost.calls, cost.usage)
+                return self._accept(answer, accept), spent
+            except SummaryError as error:
+                spent = spent.plus(error.calls, error.usage)
+                error.calls, error.usage = spent.calls, spent.usage
+                following = self._follow(ref, request, engine, error)
+                if following is None:
+                    raise
+                request, engine = following
+
+    def _follow(
+        self, ref: SessionRef, request: SummaryRequest, engine: Summarizer, error: SummaryError
+    ) -> tuple[SummaryRequest, Summarizer] | None:
+        """Return what to ask whom after a failure: the same once more, with what was wrong named.
+
+        After that the fallback, if there is one; None where that was all.
+        """
+        if engine is self._fallback or isinstance(error, StopError):
+            return None
+        improvable = error.kind is FailureKind.BAD_SUMMARY and not error.final
+        if improvable and engine.model is not None and request.complaint is None:
+            again = replace(request, complaint=error.problem)
+            if self._take_call(ref, made=error.calls) is None:
+                return again, engine
+        return None if self._fallback is None else (request, self._fallback)
+
+    def _accept(self, answer: Answer, accept: Callable[[Answer], Accepted]) -> Accepted:
+        try:
+            return accept(answer)
+        except SummaryError:
+            self._journal.drop_answer(answer.fingerprint)  # it must not be found again
+            raise
+
+    def _answer(
+        self, ref: SessionRef, request: SummaryRequest, engine: Summarizer
+    ) -> tuple[Answer, Cost]:
+        """Ask once, and make the answer durable before anything else is done with it."""
+        try:
+            summary = engine.summarize(request)
+        except SummaryError as error:
+            self._note_fault(error)
+            raise
+        if engine.model is not None:
+            self._note_answer(summary.calls)
+        answer = Answer(
+            fingerprint_of(request, engine),
+            redact(clean_text(summary.text)),
+            engine.name,
+            engine.model,
+            engine.prompt,
+            self._clock(),
+        )
+        self._journal.keep_answer(ref, answer)
+        return answer, Cost(summary.calls, summary.usage)
+
+    def _is_broken(self) -> bool:
+        return self._failures >= _BREAK_AFTER
+
+    def _note_answer(self, calls: int) -> None:
+        with self._mutex:
+            self._failures = 0
+            self._made += max(calls - 1, 0)  # the first was counted when it was allowed
+
+    def _note_fault(self, error: SummaryError) -> None:
+        with self._mutex:
+            self._made += max(error.calls - 1, 0)
+            if isinstance(error, StopError):
+                self.stopped = self.stopped or error
+            if error.kind in _ENDPOINT_FAULTS:
+                self._failures += 1
