@@ -39,13 +39,13 @@ def _common(command: Command) -> Command:
         click.option("--store", "url", metavar="URL", help="In place of [store] url."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
         click.option("--verbose", is_flag=True, help="Log more, to standard error."),
-        click.option("--folder", metavar="NAME", help="Which folder, if a KEY is in several."),
     ]
     for option in reversed(options):
         command = option(command)
     return command
 
 
+_folder = click.option("--folder", metavar="NAME", help="Only the sessions of this folder.")
 _all = click.option("--all", "everything", is_flag=True, help="List the skipped sessions too.")
 _keys = click.option(
     "--key", "keys", multiple=True, metavar="KEY", help="Only this session (repeatable)."
@@ -79,11 +79,14 @@ def cli() -> None:
 
 @cli.command()
 @_common
+@_folder
 @_all
 @click.option("--dry-run", is_flag=True, help="Say what would be done; change nothing.")
 @_keys
 @_force
-@click.option("--engine", type=click.Choice(["digest"]), help="In place of [summary] engine.")
+@click.option(
+    "--engine", type=click.Choice(["openai", "digest"]), help="In place of [summary] engine."
+)
 @click.option("--agent-stopped", is_flag=True, help="No agent is running: no lock to share.")
 def once(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
     """Make one pass over all sessions, then exit.
@@ -96,6 +99,7 @@ def once(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
 
 @cli.command()
 @_common
+@_folder
 @_all
 @_keys
 @_force
@@ -110,6 +114,7 @@ def scan(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
 @cli.command()
 @click.argument("key")
 @_common
+@_folder
 @click.option("--prompt", is_flag=True, help="Show exactly what an agent would send.")
 def show(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
     """Show a session's compact entry, where it comes from, and the kept messages."""
@@ -119,6 +124,7 @@ def show(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
 @cli.command()
 @click.argument("key")
 @_common
+@_folder
 @click.option("--all", "everything", is_flag=True, help="Back to the full transcript.")
 def undo(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
     """Take back the last compaction of a session.
@@ -127,6 +133,16 @@ def undo(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
     again, or until `compactor once --key KEY --force`.
     """
     return _run("undo", arguments)
+
+
+@cli.command()
+@_common
+def check(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
+    """Look whether it can work here: configuration, sessions, model endpoint.
+
+    Asks the model one small question. Exits with the code of the first failure.
+    """
+    return _run("check", arguments)
 
 
 @cli.command()

@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from compactor.config import Config, find_config, load_config
+from compactor.check import State, check_endpoint, check_store, run_checks
+from compactor.config import Config, find_config, load_config, read_api_key
 from compactor.digest import DigestSummarizer
 from compactor.errors import ConfigError
 from compactor.identity import become_owner
 from compactor.journal import Journal, MemoryJournal
 from compactor.log import start_log
 from compactor.model import Outcome
-from compactor.pipeline import Parts, PassOptions, run_pass
+from compactor.openai_summarizer import OpenAISummarizer
+from compactor.parts import Parts, PassOptions
+from compactor.pipeline import run_pass
 from compactor.render import (
     make_console,
+    print_findings,
     print_messages,
     print_pass,
     print_stored,
@@ -38,6 +42,8 @@ from session.location import open_store
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from compactor.llm_client import LlmClient
+    from compactor.summarize import Summarizer
     from session.store import SessionStore
 
 FAILED_EXIT = 3
@@ -49,6 +55,7 @@ class Setup:
     """What a command is told: the configuration, what its paths are relative to, how to answer."""
 
     config: Config
+    file: str
     store_folder: Path
     state: Path
     as_json: bool
@@ -73,7 +80,8 @@ class Setup:
         except RuntimeError:
             fault = f"state.dir: {config.state.dir!r} names the home of an unknown user"
             raise ConfigError(str(file), (fault,)) from None
-        return cls(config, folder if url is None else _here(), state, as_json)
+        name = "the defaults" if file is None else str(file)
+        return cls(config, name, folder if url is None else _here(), state, as_json)
 
     def open_store(self, *, agent_stopped: bool = False) -> SessionStore:
         """Open the sessions, as their owner."""
@@ -112,18 +120,53 @@ def read_clock() -> datetime:
     return datetime.now(UTC)  # noqa: TID251 - the edge, where the clock is read
 
 
-def join_parts(config: Config, store: SessionStore, journal: Journal) -> Parts:
-    """Put together what a pass works with."""
+def join_parts(config: Config, store: SessionStore, journal: Journal, *, key: str = "") -> Parts:
+    """Put together what a pass works with; `key` is that of the endpoint."""
     counter = TokenCounter(config.summary.counter)
+    digest = DigestSummarizer(counter)
+    engine: Summarizer = digest
+    if config.summary.engine == "openai":
+        engine = OpenAISummarizer(
+            config.llm.model,
+            lambda: connect(config, key),
+            counter,
+            context_window=config.llm.context_window,
+            retries=config.llm.retries,
+            pause=config.llm.retry_pause,
+        )
     return Parts(
         store=store,
         journal=journal,
-        engine=DigestSummarizer(counter),
+        engine=engine,
+        fallback=digest if config.summary.on_failure == "digest" and engine is not digest else None,
         counter=counter,
         idle=config.idle_policy(),
         plan=config.plan_policy(),
+        calls=config.call_limits(),
+        limits=config.pass_policy(),
         clock=read_clock,
     )
+
+
+def connect(config: Config, key: str) -> LlmClient:
+    """Build the client of the configured endpoint; the SDK is imported only here."""
+    from compactor.llm_client import LlmClient, LlmSettings  # noqa: PLC0415 - it takes a second
+
+    llm = config.llm
+    settings = LlmSettings(
+        base_url=llm.base_url,
+        model=llm.model,
+        api_key=key,
+        timeout=llm.timeout,
+        max_tokens_parameter=llm.max_tokens_parameter,
+        reasoning_tokens=llm.reasoning_tokens,
+        reasoning_effort=llm.reasoning_effort,
+        temperature=llm.temperature,
+        extra_headers=llm.extra_headers,
+        extra_body=llm.extra_body,
+        environment_proxy=llm.environment_proxy,
+    )
+    return LlmClient(settings, read_clock)
 
 
 def once(
@@ -161,24 +204,25 @@ def scan(
 def _pass(
     setup: Setup, options: PassOptions, *, everything: bool, agent_stopped: bool = False
 ) -> int:
+    asks = setup.config.summary.engine == "openai" and not options.dry_run
+    key = read_api_key(setup.config.llm, setup.file) if asks else ""
     store = setup.open_store(agent_stopped=agent_stopped)
     with ExitStack() as held:
         if not options.dry_run:
             held.enter_context(store.exclusive())
         journal = setup.open_journal(read_only=options.dry_run)
         held.callback(journal.close)
-        progress = held.enter_context(progress_on(setup.console))
-        task = progress.add_task("compacting", total=None)
-        told = replace(
-            options,
-            progress=lambda done, total: progress.update(task, completed=done, total=total),
-        )
-        report = run_pass(join_parts(setup.config, store, journal), told)
+        parts = join_parts(setup.config, store, journal, key=key)
+        held.callback(parts.engine.close)
+        show_progress = held.enter_context(progress_on(setup.console))
+        report = run_pass(parts, replace(options, progress=show_progress))
     if setup.as_json:
         _print_json(describe_pass(report, everything=everything))
     else:
         shown = report.sessions if everything else report.due
         print_pass(setup.console, report, shown, now=read_clock())
+    if report.stopped_by is not None:
+        raise report.stopped_by
     return FAILED_EXIT if report.count(Outcome.FAILED) else 0
 
 
@@ -220,6 +264,33 @@ def undo(
     else:
         setup.console.print(stored(result.sentence))
     return 0 if result.settled else FAILED_EXIT
+
+
+def check(setup: Setup) -> int:
+    """Look whether it can work here; returns 0, or the exit code of the first failure."""
+    config = setup.config
+
+    def look_at_store() -> tuple[State, str]:
+        return check_store(setup.open_store)
+
+    def look_at_endpoint() -> tuple[State, str]:
+        if config.summary.engine == "digest":
+            return State.OK, "the digest engine asks no endpoint"
+        key = read_api_key(config.llm, setup.file)
+        return check_endpoint(lambda: connect(config, key))
+
+    findings = run_checks(
+        [
+            ("configuration", lambda: (State.OK, setup.file)),
+            ("store", look_at_store),
+            ("endpoint", look_at_endpoint),
+        ]
+    )
+    if setup.as_json:
+        _print_json({"findings": [finding.describe() for finding in findings]})
+    else:
+        print_findings(setup.console, findings)
+    return next((finding.exit_code for finding in findings if finding.exit_code), 0)
 
 
 def _print_json(document: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from compactor.durations import parse_duration, parse_duration_or_off
 from compactor.errors import ConfigError
-from compactor.model import IdlePolicy, PlanPolicy
+from compactor.model import CallLimits, IdlePolicy, PassPolicy, PlanPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 CONFIG_VARIABLE = "COMPACTOR_CONFIG"
+CREDENTIALS_VARIABLE = "CREDENTIALS_DIRECTORY"
 CONFIG_NAME = "config.toml"
 LOCAL = "local"
 _GIVEN_LENGTH = 60  # characters of a wrong value that are shown
@@ -76,10 +77,41 @@ class KeepSection(_Section):
 class SummarySection(_Section):
     """The compact entry."""
 
-    engine: Literal["digest"] = "digest"
+    engine: Literal["digest", "openai"] = "digest"
     max_tokens: int = Field(1200, ge=200)
     min_gain: float = Field(0.3, ge=0, lt=1)
+    on_failure: Literal["keep", "digest"] = "keep"
     counter: Literal["o200k_base", "cl100k_base"] = "o200k_base"
+
+
+class LlmSection(_Section):
+    """The model that writes entries, and how to reach it."""
+
+    base_url: str = Field("https://api.openai.com/v1", pattern="^https?://[^ ]+$")
+    model: str = Field("gpt-5-mini", min_length=1)
+    api_key_env: str = "OPENAI_API_KEY"
+    api_key_file: str = ""
+    timeout: Duration = timedelta(seconds=60)
+    context_window: int = Field(128_000, ge=2000)
+    concurrency: int = Field(4, ge=1, le=64)
+    retries: int = Field(2, ge=0, le=5)
+    retry_pause: Duration = timedelta(seconds=1)
+    max_tokens_parameter: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
+    reasoning_tokens: int = Field(4000, ge=0)
+    reasoning_effort: str | None = None
+    temperature: float | None = Field(None, ge=0, le=2)
+    environment_proxy: bool = False
+    extra_headers: dict[str, str] = {}
+    extra_body: dict[str, Any] = {}
+
+
+class LimitsSection(_Section):
+    """How much may be spent."""
+
+    per_session_per_day: int = Field(4, ge=1)
+    calls_per_hour: int = Field(200, ge=1)
+    sessions_per_pass: int = Field(1000, ge=1)
+    pass_deadline: Duration = timedelta(minutes=30)
 
 
 class StateSection(_Section):
@@ -102,6 +134,8 @@ class Config(_Section):
     idle: IdleSection = IdleSection()
     keep: KeepSection = KeepSection()
     summary: SummarySection = SummarySection()
+    llm: LlmSection = LlmSection()
+    limits: LimitsSection = LimitsSection()
     state: StateSection = StateSection()
     log: LogSection = LogSection()
 
@@ -127,6 +161,18 @@ class Config(_Section):
             min_gain=self.summary.min_gain,
         )
 
+    def call_limits(self) -> CallLimits:
+        """Return how many calls may be made."""
+        return CallLimits(self.limits.per_session_per_day, self.limits.calls_per_hour)
+
+    def pass_policy(self) -> PassPolicy:
+        """Return how much one pass may do."""
+        return PassPolicy(
+            concurrency=self.llm.concurrency,
+            sessions=self.limits.sessions_per_pass,
+            deadline=self.limits.pass_deadline,
+        )
+
     def _zone(self) -> tzinfo:
         if self.store.timezone != LOCAL:
             return ZoneInfo(self.store.timezone)
@@ -135,6 +181,36 @@ class Config(_Section):
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             fault = f"TZ: {error}; correct it, or set [store] timezone"
             raise ConfigError(LOCAL, (fault,)) from error
+
+
+def read_api_key(section: LlmSection, file: str) -> str:
+    """Return the key: from the environment, from `$CREDENTIALS_DIRECTORY`, or from its file.
+
+    A server that needs none gets a word in its place. Raises `ConfigError` where there is none.
+    """
+    name = section.api_key_env
+    if not name and not section.api_key_file:
+        return "none"
+    places = [] if not section.api_key_file else [Path(section.api_key_file).expanduser()]
+    credentials = os.environ.get(CREDENTIALS_VARIABLE)  # noqa: TID251 - this is config.py
+    if credentials and name:
+        places.append(Path(credentials) / name)
+    key = os.environ.get(name, "").strip() if name else ""  # noqa: TID251 - this is config.py
+    for place in places:
+        if not key and place.is_file():
+            try:
+                key = place.read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeDecodeError) as error:
+                fault = f"llm.api_key_file: {str(place)!r} can't be read ({type(error).__name__})"
+                raise ConfigError(file, (fault,)) from error
+    if not key or not key.isascii() or not key.isprintable():
+        looked = ", ".join([f"${name}" if name else "", *map(str, places)]).strip(", ")
+        fault = (
+            f"llm.api_key_env: there is no key in {looked}; set it there, or set api_key_env to "
+            '"" for a server that needs none, or [summary] engine to "digest" to do without a model'
+        )
+        raise ConfigError(file, (fault,))
+    return key
 
 
 def find_config(named: Path | None) -> Path | None:

@@ -19,7 +19,8 @@ from compactor.commands import join_parts, read_clock
 from compactor.config import check_config
 from compactor.journal import MemoryJournal
 from compactor.log import start_log
-from compactor.pipeline import PassOptions, run_pass
+from compactor.parts import PassOptions
+from compactor.pipeline import run_pass
 from compactor.render import make_console, print_messages, print_pass
 from compactor.report import describe_pass, describe_stored
 from compactor.scan import find_entry

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -11,16 +12,18 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from compactor.check import Finding, State
 from compactor.durations import say_span
 from compactor.model import Outcome, PassReport, SessionReport
 from compactor.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     from session.store import StoredSession
 
+_STATES = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red"}
 _WIDE = 110  # columns from which on there is room for sentences
 _STYLES = {
     Outcome.COMPACTED: "green",
@@ -96,6 +99,14 @@ def summarize_pass(report: PassReport) -> Text:
     return line
 
 
+def print_findings(console: Console, findings: Iterable[Finding]) -> None:
+    """Print the lines of a check."""
+    for finding in findings:
+        line = Text(f"{finding.state:<5}", style=_STATES[finding.state])
+        line.append(f"{finding.name:<14}", style="default")
+        console.print(line.append(printable(finding.detail, lines=True), style="default"))
+
+
 def print_stored(console: Console, session: StoredSession) -> None:
     """Print a session's entry, where it comes from, and what is kept."""
     projection, stamp = session.projection, session.projection.stamp
@@ -142,13 +153,26 @@ def print_messages(
         console.print()
 
 
-def progress_on(console: Console) -> Progress:
-    """Return a bar for the sessions of a pass; it shows itself on a terminal only."""
-    return Progress(
+@contextmanager
+def progress_on(console: Console) -> Iterator[Callable[[SessionReport, int], None]]:
+    """Show a bar of the sessions that are done, on a terminal only; yields what to tell it."""
+    bar = Progress(
         TextColumn("compacting"),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn("{task.fields[tokens]:,} tokens less, {task.fields[failed]} failed"),
         console=console,
         transient=True,
         disable=not console.is_terminal,
     )
+    tokens = failed = 0
+    with bar:
+        task = bar.add_task("compacting", total=None, tokens=tokens, failed=failed)
+
+        def tell(report: SessionReport, total: int) -> None:
+            nonlocal tokens, failed
+            tokens += (report.tokens_before or 0) - (report.tokens_after or 0)
+            failed += report.outcome is Outcome.FAILED
+            bar.update(task, advance=1, total=total, tokens=tokens, failed=failed)
+
+        yield tell

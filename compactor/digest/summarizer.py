@@ -56,6 +56,9 @@ class DigestSummarizer:
             raise SummaryError(FailureKind.BAD_SUMMARY, "nothing was said that can be told")
         return Summary(text)
 
+    def close(self) -> None:
+        """Nothing is held open; see `Summarizer`."""
+
     def _items_of(self, request: SummaryRequest) -> list[Item]:
         sources = gather_sources(
             parse_previous(request.previous),

@@ -1,0 +1,80 @@
+"""Can it work here? Each line of `compactor check`, with the way out where something is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from compactor.errors import CompactorError, FailureKind, SummaryError
+from session.errors import SessionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from compactor.llm_client import LlmClient
+    from session.store import SessionStore
+
+_PROBE = [{"role": "user", "content": "This is a test of the connection. Answer with: OK"}]
+_PROBE_TOKENS = 16
+
+
+class State(StrEnum):
+    """How a line of a check ended."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line: what was looked at, how it is, and what a failure would exit with."""
+
+    name: str
+    state: State
+    detail: str
+    exit_code: int = 0
+
+    def describe(self) -> dict[str, Any]:
+        """Return the line as `check --json` prints it."""
+        return {"name": self.name, "state": self.state, "detail": self.detail}
+
+
+def run_checks(checks: Iterable[tuple[str, Callable[[], tuple[State, str]]]]) -> list[Finding]:
+    """Return a finding for each named check; an error of ours is a failure with its own words."""
+    findings: list[Finding] = []
+    for name, look in checks:
+        try:
+            state, detail = look()
+            findings.append(Finding(name, state, detail))
+        except (CompactorError, SessionError) as error:
+            findings.append(Finding(name, State.FAIL, str(error), error.exit_code))
+    return findings
+
+
+def check_store(open_store: Callable[[], SessionStore]) -> tuple[State, str]:
+    """Look at the sessions: are they there, and ours to write?"""
+    entries = open_store().list_sessions()
+    odd = [entry for entry in entries if entry.problem is not None]
+    told = f"{len(entries)} sessions"
+    if odd:
+        return State.WARN, f"{told}, {len(odd)} of them unreadable ({odd[0].problem})"
+    if not entries:
+        return State.WARN, f"{told}: is this the right folder?"
+    return State.OK, told
+
+
+def check_endpoint(connect: Callable[[], LlmClient]) -> tuple[State, str]:
+    """Ask the model one small question."""
+    client = connect()
+    try:
+        reply = client.complete(_PROBE, max_tokens=_PROBE_TOKENS)
+    except SummaryError as error:
+        if error.kind is FailureKind.BAD_SUMMARY:
+            return State.WARN, f"{client.settings.model} answers, but {error.problem}"
+        raise
+    finally:
+        client.close()
+    used = sum(reply.usage.get(name, 0) for name in ("prompt", "completion"))
+    return State.OK, f"{client.settings.model} answers ({used} tokens)"
