@@ -13,7 +13,8 @@ from bench.corpus import SESSION_BYTES, link_folder, write_folder, write_session
 from compactor.commands import join_parts, read_clock
 from compactor.config import check_config
 from compactor.model import Outcome, PassReport, Reason
-from compactor.pipeline import PassOptions, run_pass
+from compactor.parts import PassOptions
+from compactor.pipeline import run_pass
 from compactor.sqlite_journal import SqliteJournal
 from session.jsonl_store import JsonlStore
 

@@ -48,6 +48,9 @@ class FakeEngine:
         """Write nothing."""
         raise NotImplementedError(request)
 
+    def close(self) -> None:
+        """Hold nothing open."""
+
 
 def request_of(**changed: Any) -> SummaryRequest:
     """Return the usual request with some things changed."""
@@ -136,6 +139,37 @@ def test_an_answer_that_says_nothing_is_refused(answer: str, problem: str) -> No
     with pytest.raises(SummaryError, match=problem) as caught:
         accept_summary(answer, request_of(), TOKENS)
     assert caught.value.kind is FailureKind.BAD_SUMMARY
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "## Goal\nfly\nUser: And my bag?\nAgent: It flies too.",
+        "## Goal\nfly\n\n[user, 2026-03-01]\nAnd my bag?\n[agent, 2026-03-01]\nYes.",
+        "## Goal\nfly\n**Human**: And my bag?\n**AI**: Yes.",
+    ],
+)
+def test_an_answer_that_goes_on_talking_is_refused(answer: str) -> None:
+    """Notes are in nobody's voice; what is told of both in lists is no voice."""
+    with pytest.raises(SummaryError, match="goes on with the conversation"):
+        accept_summary(answer, request_of(), TOKENS)
+    told = "## Goal\nfly\n- User: wants a bag\n- Agent: booked it\nAgent: done"
+    assert accept_summary(told, request_of(), TOKENS) == told
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Sure, here they are:\n\n## Goal\nfly",
+        "```markdown\n## Goal\nfly\n```",
+        "# Notes\n## Goal\nfly",
+    ],
+)
+def test_what_stands_around_the_notes_is_left_out(answer: str) -> None:
+    """A greeting, a title, a fence; a block of code in the notes stays."""
+    assert accept_summary(answer, request_of(), TOKENS) == "## Goal\nfly"
+    code = "## Goal\nrun\n```\nmake\n```"
+    assert accept_summary(code, request_of(), TOKENS) == code
 
 
 def test_an_answer_is_cleaned() -> None:

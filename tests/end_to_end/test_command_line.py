@@ -90,6 +90,7 @@ def test_root_becomes_the_owner_and_leaves_nothing_of_its_own(tmp_path: Path) ->
             "compactor",
             "once",
             "--agent-stopped",
+            "--engine=digest",
             "--json",
             "--store",
             f"jsonl:{sessions}",

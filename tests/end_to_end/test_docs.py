@@ -84,7 +84,7 @@ def test_the_commands_of_the_readme_run(place: Path, invoke: Invoke) -> None:
     """Each `compactor` line of the README does what it says, on a real folder."""
     copy_sessions(ROOT / "compactor" / "samples", place / "sessions")
     lines = re.findall(
-        r"`?compactor ((?:scan|once|show|undo)[^`\n]*)", (ROOT / "README.md").read_text()
+        r"`?compactor ((?:scan|once|show|undo|check)[^`\n]*)", (ROOT / "README.md").read_text()
     )
     assert len(lines) >= 6
     for line in lines:
