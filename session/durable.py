@@ -16,7 +16,6 @@ import contextlib
 import errno
 import os
 import secrets
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from session import kernel
@@ -33,13 +32,6 @@ if TYPE_CHECKING:
 AREA_NAME = ".compactor"
 DAMAGED_NAME = "damaged"
 _COMMITS_LOCK = "commits.lock"
-
-
-class SwapResult(StrEnum):
-    """How an attempt to swap ended."""
-
-    SWAPPED = "swapped"
-    CHANGED = "changed"  # the live file is not the one that was checked; it was left alone
 
 
 def prepare_area(folder: Path) -> Path:
@@ -62,47 +54,63 @@ def swap_file(
     expected: FileIdentity,
     lock: Lock,
     may_replace: bool,
-) -> SwapResult:
+    by_agent: bool = False,
+    durable: bool = True,
+) -> FileIdentity | None:
     """Put `content` in the place of the file `live`, if that is still `expected`.
 
-    `original` is what it held. Owner, mode, times and extended attributes are kept. `may_replace`
-    allows a plain replace where the file system can't exchange: right only if every writer shares
-    `lock`, or none is there. Raises `OSError`, `ExchangeMissingError` among them; then `live` is as
-    it was, or, if not even that could be arranged, whole all the same and `recover` ends it.
+    Returns the identity of the new file, or None, and `live` was left alone, if it has changed.
+    `original` is what it held. Owner, mode, times and extended attributes are kept; a save
+    `by_agent` is a change in time, and its original is let go of as soon as nobody holds it open.
+    `may_replace` allows a plain replace where the file system can't exchange: right only if every
+    writer shares `lock`, or none is there. Raises `OSError`, `ExchangeMissingError` among them;
+    then `live` is as it was, or, if not even that could be arranged, whole all the same and
+    `recover` ends it.
     """
     area = prepare_area(live.parent)
     # A recovery keeps its hands off while this is held, and an open file keeps its inode.
     with kernel.flocked(area / _COMMITS_LOCK, shared=True), live.open("rb") as held:
         status = os.fstat(held.fileno())
         if FileIdentity.of(status) != expected:
-            return SwapResult.CHANGED
+            return None
         temp = area / (secrets.token_hex(6) + TEMP_SUFFIX)
-        kernel.write_new(temp, content, like=live)
+        kernel.write_new(temp, content, like=live, keep_times=not by_agent, durable=durable)
+        if not durable:
+            kernel.settle_data(temp)
         swap = Swap(temp, live, FilePrint.of(status, original), FilePrint.of(temp.stat(), content))
-        with temp.open("rb"):
+        with temp.open("rb") as fresh:
             try:
-                swap.save()
-                return _exchange(swap, expected, lock, may_replace=may_replace)
+                swap.save(durable=durable)
+                if not _exchange(swap, expected, lock, may_replace=may_replace, durable=durable):
+                    return None
+                identity = FileIdentity.of(os.fstat(fresh.fileno()))
             except OSError:
                 _back_out(swap)
                 raise
+        if by_agent:
+            _recover_one(swap, lock)
+        return identity
 
 
-def _exchange(swap: Swap, expected: FileIdentity, lock: Lock, *, may_replace: bool) -> SwapResult:
-    result = SwapResult.CHANGED
+def _exchange(
+    swap: Swap, expected: FileIdentity, lock: Lock, *, may_replace: bool, durable: bool
+) -> bool:
+    """Exchange the two files; False if the live one was not `expected`."""
+    swapped = False
     with lock():
         unchanged = FileIdentity.of(swap.live.stat(follow_symlinks=False)) == expected
         if unchanged:
             _change_places(swap, may_replace=may_replace)
-            result = _settle(swap)
+            swapped = _settle(swap)
     if not unchanged:
         swap.discard()
-        return result
+        return False
     # From here on the temporary file stays for `recover`, whichever of the two it is: both were
     # live, and somebody may have opened them then and write later.
-    kernel.fsync_folder(swap.live.parent)
-    kernel.fsync_folder(swap.temp.parent)
-    return result
+    if durable:
+        kernel.fsync_folder(swap.live.parent)
+        kernel.fsync_folder(swap.temp.parent)
+    return swapped
 
 
 def _change_places(swap: Swap, *, may_replace: bool) -> None:
@@ -116,8 +124,11 @@ def _change_places(swap: Swap, *, may_replace: bool) -> None:
         swap.link.replace(swap.temp)
 
 
-def _settle(swap: Swap) -> SwapResult:
-    """Look at what lies under the temporary name, and see to it that all its lines are live."""
+def _settle(swap: Swap) -> bool:
+    """Look at what lies under the temporary name, and see to it that all its lines are live.
+
+    Returns whether it is the original, so that what was to be written is live.
+    """
     while True:
         source = swap.print_of_temp()
         if source is None and swap.new.is_at(swap.live):
@@ -126,9 +137,9 @@ def _settle(swap: Swap) -> SwapResult:
         if source is None:
             if not swap.rescue():
                 _put_aside(swap)
-            return SwapResult.CHANGED
+            return False
         if swap.harvest(source):
-            return SwapResult.SWAPPED if source is swap.old else SwapResult.CHANGED
+            return source is swap.old
 
 
 def _give_back(swap: Swap) -> None:
@@ -175,7 +186,7 @@ def recover(folder: Path, lock: Lock) -> int:
 
 def _sweep(area: Path, folder: Path) -> None:
     """Remove what is nobody's: files that were never exchanged, and those of deleted sessions."""
-    for stray in [*area.glob(f"*{TEMP_SUFFIX}"), *area.glob(f"*{RECORD_SUFFIX}.new")]:
+    for stray in [*area.glob(f"*{TEMP_SUFFIX}"), *area.glob(f"*{kernel.NEW_SUFFIX}")]:
         unknown = stray.suffix != TEMP_SUFFIX or not stray.with_suffix(RECORD_SUFFIX).exists()
         if unknown and stray.is_file():
             stray.unlink()

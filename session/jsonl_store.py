@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from session.durable import AREA_NAME, SwapResult, prepare_area, recover, swap_file
+from session.durable import AREA_NAME, prepare_area, recover, swap_file
 from session.errors import SessionWriteError, UnreadableSessionError
 from session.file_lock import AgentLock, Timeout, hold_exclusively
 from session.kernel import ExchangeMissingError
@@ -162,7 +162,7 @@ class JsonlStore(SessionStore):
         if refusal is not None:
             return CommitResult(CommitStatus.BLOCKED, refusal)
         lock = self._locks[path.parent]
-        result = swap_file(
+        live = swap_file(
             path,
             version.transcript.project(change),
             original=version.transcript.data,
@@ -170,7 +170,7 @@ class JsonlStore(SessionStore):
             lock=lock.held,
             may_replace=self._agent_stopped or lock.is_shared,
         )
-        return CommitResult(CommitStatus.COMMITTED) if result is SwapResult.SWAPPED else None
+        return None if live is None else CommitResult(CommitStatus.COMMITTED)
 
     def _read_again(
         self, session: StoredSession, read: _Version, path: Path

@@ -21,6 +21,7 @@ try:
 except ImportError:  # Windows: the library works there, the worker does not
     fcntl = None  # type: ignore[assignment]
 
+NEW_SUFFIX = ".new"  # of a file that takes the place of the one without it
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _MISSING = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP}
@@ -117,11 +118,19 @@ def write_all(descriptor: int, data: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def write_new(path: Path, data: bytes, *, like: Path | None = None) -> None:
+def write_new(
+    path: Path,
+    data: bytes,
+    *,
+    like: Path | None = None,
+    keep_times: bool = True,
+    durable: bool = True,
+) -> None:
     """Make a new file, mode 0600, and make it durable; on failure there is none.
 
-    It gets owner, mode, times and extended attributes of the file `like`, if one is given. A failed
-    sync is final: the kernel may report the next one as done although the data is gone.
+    It gets owner, mode, extended attributes and, with `keep_times`, the times of the file `like`,
+    if one is given. A failed sync is final: the kernel may report the next one as done although the
+    data is gone.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags, 0o600)
@@ -130,7 +139,10 @@ def write_new(path: Path, data: bytes, *, like: Path | None = None) -> None:
             write_all(descriptor, data)
             if like is not None:
                 _copy_attributes(like, path, descriptor)
-            os.fsync(descriptor)
+                if not keep_times:
+                    os.utime(path)
+            if durable:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
     except BaseException:
@@ -145,13 +157,26 @@ def _copy_attributes(source: Path, target: Path, descriptor: int) -> None:
     shutil.copystat(source, target)
 
 
-def replace_durably(path: Path, data: bytes) -> None:
+def settle_data(path: Path) -> None:
+    """See to it that after a power cut a file has its data or not its name, without a sync.
+
+    ext4 (`auto_da_alloc`) and btrfs give the data of a file that *replaces* another its place on
+    the disk ahead of the name. An exchange is no replace for them, so the replace comes first.
+    """
+    full = path.with_name(path.name + NEW_SUFFIX)
+    path.replace(full)
+    path.touch(0o600)
+    full.replace(path)
+
+
+def replace_file(path: Path, data: bytes, *, durable: bool = True) -> None:
     """Put `data` in the place of what `path` holds, if anything, and make it durable."""
-    fresh = path.with_name(path.name + ".new")
+    fresh = path.with_name(path.name + NEW_SUFFIX)
     fresh.unlink(missing_ok=True)  # left by a killed process: only we use this name
-    write_new(fresh, data)
+    write_new(fresh, data, durable=durable)
     fresh.replace(path)
-    fsync_folder(path.parent)
+    if durable:
+        fsync_folder(path.parent)
 
 
 def append(path: Path, data: bytes) -> bool:

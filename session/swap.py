@@ -77,10 +77,10 @@ class Swap:
     def _record(self) -> Path:
         return self.temp.with_suffix(RECORD_SUFFIX)
 
-    def save(self) -> Self:
-        """Make the record durable."""
+    def save(self, *, durable: bool = True) -> Self:
+        """Write the record."""
         fields = {"name": self.live.name, "old": asdict(self.old), "new": asdict(self.new)}
-        kernel.replace_durably(self._record, json.dumps(fields).encode())
+        kernel.replace_file(self._record, json.dumps(fields).encode(), durable=durable)
         return self
 
     def discard(self) -> None:
