@@ -131,6 +131,7 @@ def join_parts(config: Config, store: SessionStore, journal: Journal, *, key: st
             lambda: connect(config, key),
             counter,
             context_window=config.llm.context_window,
+            reasoning_tokens=config.llm.reasoning_tokens,
             retries=config.llm.retries,
             pause=config.llm.retry_pause,
         )

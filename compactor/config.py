@@ -77,7 +77,7 @@ class KeepSection(_Section):
 class SummarySection(_Section):
     """The compact entry."""
 
-    engine: Literal["digest", "openai"] = "digest"
+    engine: Literal["digest", "openai"] = "openai"
     max_tokens: int = Field(1200, ge=200)
     min_gain: float = Field(0.3, ge=0, lt=1)
     on_failure: Literal["keep", "digest"] = "keep"
@@ -207,7 +207,8 @@ def read_api_key(section: LlmSection, file: str) -> str:
         looked = ", ".join([f"${name}" if name else "", *map(str, places)]).strip(", ")
         fault = (
             f"llm.api_key_env: there is no key in {looked}; set it there, or set api_key_env to "
-            '"" for a server that needs none, or [summary] engine to "digest" to do without a model'
+            '"" for a server that needs none; or do without a model: --engine digest, or '
+            '[summary] engine = "digest"'
         )
         raise ConfigError(file, (fault,))
     return key

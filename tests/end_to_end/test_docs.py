@@ -16,7 +16,7 @@ from compactor.errors import FailureKind
 from compactor.model import Outcome, Reason
 from session import errors as session_errors
 from session.record import StampDict
-from tests.end_to_end.support import ROOT, Invoke, copy_sessions
+from tests.end_to_end.support import ROOT, copy_sessions
 
 DOCS = ROOT / "docs"
 COMMANDS = (DOCS / "commands.md").read_text()
@@ -78,18 +78,6 @@ def test_the_stamp_and_the_headings_are_documented() -> None:
     text = (DOCS / "format.md").read_text()
     for word in [*StampDict.__annotations__, *Heading]:
         assert f"`{word}`" in text, word
-
-
-def test_the_commands_of_the_readme_run(place: Path, invoke: Invoke) -> None:
-    """Each `compactor` line of the README does what it says, on a real folder."""
-    copy_sessions(ROOT / "compactor" / "samples", place / "sessions")
-    lines = re.findall(
-        r"`?compactor ((?:scan|once|show|undo|check)[^`\n]*)", (ROOT / "README.md").read_text()
-    )
-    assert len(lines) >= 6
-    for line in lines:
-        arguments = line.replace("/path/to/sessions", "sessions").replace("KEY", "cli:pi-coding")
-        assert invoke(*arguments.split()).code == 0, line
 
 
 def test_the_library_example_of_the_readme_runs(place: Path) -> None:
