@@ -8,18 +8,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from session.agent_store import AgentStore
+    from session.errors import SessionConflict, SessionError
     from session.history import EntryForm, build_history
+    from session.live import Session
     from session.location import open_store
+    from session.manager import SessionManager
     from session.message import Message
     from session.model import SessionRef
     from session.projection import Projection
     from session.store import SessionEntry, SessionStore, StoredSession
 
 __all__ = [
+    "AgentStore",
     "EntryForm",
     "Message",
     "Projection",
+    "Session",
+    "SessionConflict",
     "SessionEntry",
+    "SessionError",
+    "SessionManager",
     "SessionRef",
     "SessionStore",
     "StoredSession",
@@ -28,10 +37,15 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AgentStore": "agent_store",
     "EntryForm": "history",
     "Message": "message",
     "Projection": "projection",
+    "Session": "live",
+    "SessionConflict": "errors",
     "SessionEntry": "store",
+    "SessionError": "errors",
+    "SessionManager": "manager",
     "SessionRef": "model",
     "SessionStore": "store",
     "StoredSession": "store",

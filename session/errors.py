@@ -11,7 +11,9 @@
         ├── AmbiguousKeyError           the key stands in several folders
         ├── UnknownFolderError          the store has no such folder
         ├── UnreadableSessionError      its record can't be understood
-        └── SessionWriteError           its record can't be replaced
+        ├── SessionPermissionError      its record may not be read
+        ├── SessionWriteError           its record can't be replaced
+        └── SessionConflict             two writers have changed it in ways that don't go together
 
 `exit_code` is what a command ends with when the error reaches its edge (the numbers are those of
 sysexits.h where it has one).
@@ -142,3 +144,30 @@ class SessionWriteError(SessionFault):
         self.name = name
         self.problem = problem
         super().__init__(f"session file {name!r} was not changed: {problem}")
+
+
+class SessionPermissionError(SessionFault, PermissionError):
+    """The record of a session may not be read: that says nothing about what is in it."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.name = name
+        self.problem = problem
+        super().__init__(f"session file {name!r} can't be read: {problem}")
+
+
+class SessionConflict(SessionFault):
+    """Two writers have changed a session in ways that don't go together; nothing was written.
+
+    `mine` and `theirs` are how many messages each has, in memory and in the store.
+    """
+
+    def __init__(self, key: str, name: str, *, mine: int, theirs: int) -> None:
+        self.key = key
+        self.name = name
+        self.mine = mine
+        self.theirs = theirs
+        super().__init__(
+            f"the session {key!r} has {mine} messages in memory and {theirs} in {name!r}, and "
+            "neither goes on from the other: keep what you need of it, invalidate the session and "
+            "load it again",
+        )

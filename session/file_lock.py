@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 AGENT_LOCK_NAME = ".session-files.lock"
 PAUSE_SECONDS = 0.25
 PATIENCE_SECONDS = 5.0
+_POLL_SECONDS = 0.01
 
 
 class AgentLock:
@@ -40,12 +41,16 @@ class AgentLock:
         """Whether somebody takes this lock: its file is there."""
         return self._path.exists()
 
+    def share(self) -> None:
+        """Make the lock's file, as an agent does: from now on whoever writes here takes it."""
+        self._path.touch(0o600)
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the lock; raises `filelock.Timeout` if nobody gives it up for five seconds.
 
-        Its file is never made: that it is there tells us that an agent takes it, and one made by
-        another user would keep the agent out.
+        It does not make the file: that it is there tells us that an agent takes it, and one made
+        by another user would keep the agent out.
         """
         if not self.is_shared:
             yield
@@ -53,7 +58,8 @@ class AgentLock:
         with self._mutex:
             self._never.wait(max(0.0, self._free_at - time.monotonic()))
             try:
-                with FileLock(self._path, timeout=PATIENCE_SECONDS):
+                lock = FileLock(self._path)
+                with lock.acquire(timeout=PATIENCE_SECONDS, poll_interval=_POLL_SECONDS):
                     yield
             finally:
                 self._free_at = time.monotonic() + self._pace

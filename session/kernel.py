@@ -29,6 +29,10 @@ _MISSING = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP}
 _UNSYNCABLE = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM}
 
 
+# What `link` says where a file can't have two names: FAT, some network and virtual file systems.
+_UNLINKABLE = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK}
+
+
 class ExchangeMissingError(OSError):
     """Neither this system nor this file system can exchange two names."""
 
@@ -109,6 +113,32 @@ def fsync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+def fsync_file(path: Path) -> None:
+    """Make the data of a file durable."""
+    descriptor = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def move_new(old: Path, new: Path) -> None:
+    """Give a file a new name that nobody has; raises `FileExistsError` where somebody has it.
+
+    Where a file can't have two names a lock must keep others from taking the new one meanwhile.
+    """
+    try:
+        os.link(old, new)
+    except OSError as error:
+        if error.errno not in _UNLINKABLE:
+            raise
+        if new.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(new)) from None
+        old.replace(new)
+    else:
+        old.unlink()
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 
 SUFFIX = ".jsonl"
 NAME_LIMIT = 255
+_UNSAFE = re.compile(r'[<>:"/\\|?*\x00]')
 
 
 def file_name(key: str) -> str:
@@ -41,6 +43,17 @@ def key_of_stem(stem: str) -> str | None:
     except (ValueError, binascii.Error):
         return None
     return key if canonical == stem + SUFFIX else None
+
+
+def old_file_names(key: str) -> tuple[str, ...]:
+    """Return the names under which `key` stood before July 2026, where it could.
+
+    nanobot replaced the colons and then whatever a file system may refuse.
+    """
+    stem = _UNSAFE.sub("_", key.replace(":", "_")).strip()
+    name = stem + SUFFIX
+    usable = stem and len(name.encode("utf-8", "surrogatepass")) <= NAME_LIMIT
+    return (name,) if usable else ()
 
 
 def guess_key(stem: str) -> str:

@@ -34,14 +34,15 @@ _REMEDIES = {
 }
 
 
-def list_folder(folder: Path) -> Iterator[SessionEntry]:
+def list_folder(folder: Path, *, any_owner: bool = False) -> Iterator[SessionEntry]:
     """Yield the sessions of a folder, reading no more than the headers of old files.
 
-    Raises `StoreUnavailableError` where the folder can't be read, and `StoreOwnershipError` where
-    it or a file in it belongs to another user.
+    Raises `StoreUnavailableError` where the folder can't be read, and, unless `any_owner` may have
+    written them, `StoreOwnershipError` where it or a file in it belongs to another user.
     """
     with naming(folder):
-        check_owner(folder, folder.stat())
+        if not any_owner:
+            check_owner(folder, folder.stat())
         with os.scandir(folder) as found:
             files = sorted(
                 (file for file in found if file.name.endswith(SUFFIX)), key=lambda f: f.name
@@ -52,7 +53,7 @@ def list_folder(folder: Path) -> Iterator[SessionEntry]:
         if file.name.startswith("."):
             continue
         key = key_of_stem(file.name.removesuffix(SUFFIX))
-        problem = _find_problem(folder, file)
+        problem = _find_problem(folder, file, any_owner=any_owner)
         if problem == _GONE:
             continue
         if key is None:
@@ -72,7 +73,7 @@ def list_folder(folder: Path) -> Iterator[SessionEntry]:
             yield entry
 
 
-def _find_problem(folder: Path, file: os.DirEntry[str]) -> str | None:
+def _find_problem(folder: Path, file: os.DirEntry[str], *, any_owner: bool) -> str | None:
     try:
         status = file.stat(follow_symlinks=False)
     except FileNotFoundError:
@@ -83,7 +84,8 @@ def _find_problem(folder: Path, file: os.DirEntry[str]) -> str | None:
         return "a symbolic link, which is not followed"
     if not stat.S_ISREG(status.st_mode):
         return "not a regular file"
-    check_owner(folder / file.name, status)
+    if not any_owner:
+        check_owner(folder / file.name, status)
     return None
 
 

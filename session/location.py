@@ -7,13 +7,16 @@ workspace). Other kinds of stores join this table.
 from __future__ import annotations
 
 import glob
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from session.agent_files import AgentFiles
 from session.errors import StoreLocationError, StoreUnavailableError
 from session.jsonl_store import JsonlStore
 
 if TYPE_CHECKING:
+    from session.agent_store import AgentStore
     from session.store import SessionStore
 
 _SCHEME = "jsonl:"
@@ -28,6 +31,23 @@ def open_store(
     is no such folder.
     """
     return JsonlStore(resolve_folders(url, relative_to), agent_stopped=agent_stopped)
+
+
+def open_agent_store(where: str | PathLike[str] | AgentStore | JsonlStore) -> AgentStore:
+    """Return the store in which an agent keeps its sessions.
+
+    `where` is a folder, which need not exist yet, the URL of one (`jsonl:DIR`), or a store. Raises
+    `StoreLocationError` where that is more than one folder.
+    """
+    if isinstance(where, JsonlStore):
+        if len(where.folders) != 1:
+            shown = _SCHEME + ", ".join(map(str, where.folders))
+            raise StoreLocationError(shown, "an agent keeps its sessions in one folder")
+        return AgentFiles(where.folders[0])
+    if isinstance(where, str | PathLike):
+        text = str(where).removeprefix(_SCHEME)
+        return AgentFiles(Path(text).expanduser().resolve())
+    return where
 
 
 def resolve_folders(url: str, relative_to: Path | None = None) -> list[Path]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from session.agent_store import AgentStore, Listed, Record
+from session.document import Document
 from session.errors import StoreBusyError, UnreadableSessionError
 from session.model import SessionRef
 from session.store import (
@@ -24,6 +26,7 @@ from session.transcript import Transcript
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from session.agent_store import Presence
     from session.projection import ProjectionChange
 
 _PLACE = "memory"
@@ -38,11 +41,24 @@ class MemoryRecord:
     in_flight: bool = False
 
 
-class MemoryStore(SessionStore):
+class _Present:
+    """A sign in a store that no other process sees."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        store.agents += 1
+
+    def close(self) -> None:
+        """Take it away."""
+        self._store.agents -= 1
+
+
+class MemoryStore(SessionStore, AgentStore):
     """Sessions by key, in `records`; write to it as an agent would write its files."""
 
     def __init__(self, records: dict[str, MemoryRecord] | None = None) -> None:
         self.records = {} if records is None else records
+        self.agents = 0  # that have announced themselves
         self._mutex = threading.Lock()
         self._worker = threading.Lock()
 
@@ -105,3 +121,45 @@ class MemoryStore(SessionStore):
             yield
         finally:
             self._worker.release()
+
+    def read(self, key: str) -> Record:
+        """Read a session, whatever state it is in; see `AgentStore`."""
+        record = self.records.get(key)
+        if record is None:
+            return Record(key, key, None, Document())
+        return Record(key, key, record.data, Document.parse(record.data))
+
+    def version_of(self, record: Record) -> object | None:
+        """Return the bytes that are stored now; see `AgentStore`."""
+        stored = self.records.get(record.key)
+        return None if stored is None else stored.data
+
+    def write(self, record: Record, document: Document, *, durable: bool) -> Record | None:
+        """Store a session in the place of what was read; see `AgentStore`."""
+        del durable  # nothing here survives
+        data = document.encode()
+        with self._mutex:
+            if self.version_of(record) != record.version:
+                return None
+            stored = self.records.setdefault(record.key, MemoryRecord(data))
+            stored.data = data
+        return Record(record.key, record.name, data, document)
+
+    def sync(self, record: Record) -> None:
+        """Do nothing: it is as durable as it will ever be; see `AgentStore`."""
+
+    def delete(self, key: str) -> bool:
+        """Delete a session; see `AgentStore`."""
+        return self.records.pop(key, None) is not None
+
+    def list_records(self) -> list[Listed]:
+        """Return every session; see `AgentStore`."""
+        documents = {key: Document.parse(record.data) for key, record in self.records.items()}
+        return [
+            Listed(key, key, document.header, document.messages)
+            for key, document in documents.items()
+        ]
+
+    def announce(self) -> Presence:
+        """Count an agent; see `AgentStore`."""
+        return _Present(self)

@@ -18,7 +18,7 @@ from session.record import Header
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,43 +45,63 @@ def line_at(data: bytes, span: Span) -> bytes:
 
 def decode_header(line: bytes) -> Header | None:
     """Return the header on `line`, or None where it holds anything else."""
-    fields = decode_line(line.removeprefix(_BOM))
+    fields = decode_line(line.removeprefix(BOM))
     return Header(fields) if fields is not None and fields.get("_type") == "metadata" else None
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The parts of one session file. `header` is None where the file has none."""
+    """The parts of one session file. `header` is None where the file has none.
+
+    `header_spans` are all metadata lines, of which the last counts; `stray_spans` are lines that
+    are no JSON object, blank ones included.
+    """
 
     data: bytes
     header: Header | None
-    header_span: Span
+    header_spans: tuple[Span, ...]
     provider_spans: tuple[Span, ...]
     messages: tuple[Message, ...]
     message_spans: tuple[Span, ...]
+    stray_spans: tuple[Span, ...]
+
+    @property
+    def header_span(self) -> Span:
+        """Where the header stands; at the beginning and empty where there is none."""
+        return self.header_spans[-1] if self.header_spans else Span(0, 0)
 
     @classmethod
     def parse(cls, data: bytes) -> Transcript:
         """Take a file apart. Of two metadata lines the last counts, as in nanobot."""
         header: Header | None = None
-        header_span = Span(0, 0)
+        headers: list[Span] = []
         provider: list[Span] = []
         messages: list[Message] = []
         spans: list[Span] = []
+        strays: list[Span] = []
         for span in split_lines(data):
             line = line_at(data, span)
-            value = decode_line(line.removeprefix(_BOM) if not span.start else line)
+            value = decode_line(line.removeprefix(BOM) if not span.start else line)
             kind = None if value is None else value.get("_type")
             if value is None:
-                continue
-            if kind == "metadata":
-                header, header_span = Header(value), span
+                strays.append(span)
+            elif kind == "metadata":
+                header = Header(value)
+                headers.append(span)
             elif kind == "provider_state":
                 provider.append(span)
             else:
                 messages.append(Message(line, value))
                 spans.append(span)
-        return cls(data, header, header_span, tuple(provider), tuple(messages), tuple(spans))
+        return cls(
+            data,
+            header,
+            tuple(headers),
+            tuple(provider),
+            tuple(messages),
+            tuple(spans),
+            tuple(strays),
+        )
 
     def project(self, change: ProjectionChange) -> bytes:
         """Return the file with another projection; see `render`.

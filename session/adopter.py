@@ -1,0 +1,54 @@
+"""The sign by which an agent tells the worker that it will see a compaction.
+
+Each agent that looks at the files again before it answers holds a shared `flock` on a file of its
+own. The kernel frees it with the process, also across containers, so a sign whose file can be
+locked exclusively is stale. No thread is needed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from session import kernel
+from session.durable import prepare_area
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_PREFIX, _SUFFIX = "adopter-", ".json"
+VERSION = 1
+
+
+class Adopter:
+    """A sign in a folder, from its making until it is closed or the process ends."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        area = prepare_area(folder)
+        _remove_stale(area)
+        about = json.dumps({"kind": kind, "pid": os.getpid(), "version": VERSION})
+        self._held = ExitStack()
+        while True:
+            self._path = area / f"{_PREFIX}{secrets.token_hex(6)}{_SUFFIX}"
+            self._held.enter_context(kernel.flocked(self._path, shared=True))
+            try:
+                with self._path.open("r+") as file:
+                    file.write(about)
+            except FileNotFoundError:  # taken for stale before it was locked
+                continue
+            return
+
+    def close(self) -> None:
+        """Take the sign away."""
+        self._path.unlink(missing_ok=True)
+        self._held.close()
+
+
+def _remove_stale(area: Path) -> None:
+    for path in area.glob(f"{_PREFIX}*{_SUFFIX}"):
+        with kernel.flocked(path, wait=False) as alone:
+            if alone:
+                path.unlink(missing_ok=True)

@@ -1,0 +1,196 @@
+"""What the store has of a session in memory, and how the two are brought together again.
+
+A session in memory is changed by its agent, the stored one by a worker or a second agent. A binding
+knows what both began with, so it can tell who has done what.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from session.errors import SessionConflict, SessionWriteError
+from session.merge import Merge, merge_lines, same_lines
+from session.message import Message
+from session.record import CURSOR_KEYS, STAMP_KEY, SUMMARY_KEY, Header
+from session.spelling import Origin, spell_row
+
+if TYPE_CHECKING:
+    from session.agent_store import Record
+    from session.document import Document
+    from session.live import Session
+
+_PROJECTION_KEYS = {SUMMARY_KEY, STAMP_KEY}
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The part of a session beside its messages when it was last the same as the stored one."""
+
+    covers: int
+    created_at: datetime
+    updated_at: datetime
+    metadata: dict[str, Any]
+
+    @classmethod
+    def of(cls, session: Session) -> _Seen:
+        """Take the state of a session as it is now."""
+        return cls(
+            session.covers, session.created_at, session.updated_at, deepcopy(session.metadata)
+        )
+
+    def is_now(self, session: Session) -> bool:
+        """Whether nothing of it has been changed since."""
+        now = (session.covers, session.created_at, session.updated_at)
+        return now == (self.covers, self.created_at, self.updated_at) and _same(
+            session.metadata, self.metadata
+        )
+
+
+class Binding:
+    """Binds one live session, which each method is given, to its stored record."""
+
+    def __init__(self) -> None:
+        self.record: Record | None = None
+        self._lines: tuple[bytes, ...] = ()
+        self._origins: dict[int, Origin] = {}
+        self._seen: _Seen | None = None
+        self._drafted: _Seen | None = None
+
+    def is_changed(self, session: Session) -> bool:
+        """Whether the session has anything that is not stored as it should be."""
+        if self.record is None or self._seen is None or not self._seen.is_now(session):
+            return True
+        if self.record.document.is_irregular or len(session.messages) != len(self._lines):
+            return True
+        try:
+            return not same_lines(self._spell(session), self._lines)
+        except SessionWriteError:
+            return True
+
+    def draft(self, session: Session) -> Document:
+        """Return the record to be stored; raises `SessionWriteError` where there is none.
+
+        Lines of messages that nobody has touched are the same bytes as before.
+        """
+        assert self.record is not None  # noqa: S101 - `attach` comes first
+        before = self.record.document
+        self._drafted = _Seen.of(session)
+        lines = self._spell(session)
+        document = before.with_messages([Message(line) for line in lines])
+        # A provider's state goes on from what was sent before; with more messages it is stale.
+        provider = before.provider if tuple(lines) == self._lines else ()
+        header = self._render_header(session)
+        return replace(document, header=header, provider=provider, is_irregular=False)
+
+    def settle(self, session: Session, written: Record) -> None:
+        """Note that a draft was stored; messages that were appended meanwhile are still unsaved."""
+        self._bind(session, written)
+        self._seen = self._drafted
+
+    def attach(self, session: Session, record: Record) -> None:
+        """Bring the session together with what is stored; raises `SessionConflict`.
+
+        The messages of both are kept, the stored projection wins if it has moved, and of the other
+        metadata what was changed here. Lists and messages stay the same objects.
+        """
+        document = record.document
+        theirs = [message.raw for message in document.messages]
+        mine = self._spell(session)
+        merge = merge_lines(self._lines, mine, theirs)
+        if merge is None:
+            raise SessionConflict(session.key, record.name, mine=len(mine), theirs=len(theirs))
+        fresh = [message.data for message in document.messages[merge.shared : merge.taken]]
+        self._take_header(session, document, merge)
+        session.messages[merge.shared : merge.cut] = fresh
+        self._bind(session, record)
+
+    def _bind(self, session: Session, record: Record) -> None:
+        lines = tuple(message.raw for message in record.document.messages)
+        self._origins = {
+            id(row): Origin(row, line) for row, line in zip(session.messages, lines, strict=False)
+        }
+        self._lines = lines
+        self.record = record
+
+    def _spell(self, session: Session) -> list[bytes]:
+        """Return the lines of the session's messages."""
+        lines: list[bytes] = []
+        for index, row in enumerate(list(session.messages)):
+            try:
+                lines.append(spell_row(row, self._origins.get(id(row))))
+            except ValueError as error:
+                raise SessionWriteError(session.key, f"message {index} {error}") from error
+        return lines
+
+    def _render_header(self, session: Session) -> Header:
+        assert self.record is not None  # noqa: S101 - `attach` comes first
+        stored, seen = self.record.document.header, self._seen
+        fields: dict[str, Any] = {"_type": "metadata"} | (stored.fields if stored else {})
+        if stored is None or stored.key is None:
+            fields["key"] = session.key
+        times = {"created_at": session.created_at, "updated_at": session.updated_at}
+        for name, time in times.items():
+            if stored is None or name not in fields or time != getattr(seen, name, None):
+                fields[name] = time.isoformat()
+        fields["metadata"] = session.metadata
+        header = Header(fields | dict.fromkeys(CURSOR_KEYS, session.covers))
+        try:
+            header.encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise SessionWriteError(session.key, f"its metadata is no JSON: {error}") from error
+        return Header(deepcopy(header.fields))
+
+    def _take_header(self, session: Session, document: Document, merge: Merge) -> None:
+        """Bring all but the messages together, and remember what was stored of it."""
+        header = document.header or Header({})
+        seen = self._seen or _Seen(0, session.created_at, session.updated_at, {})
+        covers = header.cursor(len(document.messages))
+        created_at, updated_at = _time_of(header, "created_at"), _time_of(header, "updated_at")
+        untouched = self._seen is None and not session.messages
+        if untouched or (self._seen and session.created_at == seen.created_at):
+            session.created_at = created_at or session.created_at
+        if untouched or (self._seen and session.updated_at == seen.updated_at):
+            session.updated_at = updated_at or session.updated_at
+        theirs = deepcopy(header.metadata)
+        moved = covers != seen.covers or any(
+            not _same(theirs.get(key), seen.metadata.get(key)) for key in _PROJECTION_KEYS
+        )
+        # It stands for their messages, so they must be the first ones of the result.
+        takes_theirs = moved and covers <= merge.taken
+        if takes_theirs:
+            session.last_consolidated = covers
+        mine = dict(session.metadata)
+        merged = dict(theirs)
+        for key in {*mine, *seen.metadata, *theirs}:
+            if key in _PROJECTION_KEYS:
+                keep = not takes_theirs
+            else:
+                keep = not _same(mine.get(key), seen.metadata.get(key))
+            if keep:
+                merged.pop(key, None)
+                merged |= {key: mine[key]} if key in mine else {}
+        self._seen = _Seen(
+            covers,
+            created_at or session.created_at,
+            updated_at or session.updated_at,
+            theirs,
+        )
+        session.metadata.clear()
+        session.metadata.update(deepcopy(merged))
+
+
+def _time_of(header: Header, name: str) -> datetime | None:
+    """Return a time as the format has it: ISO 8601, in local time without an offset."""
+    value = header.fields.get(name)
+    try:
+        return datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two JSON values are the same; `1` and `true` are equal to Python alone."""
+    return repr(one) == repr(other)

@@ -1,0 +1,71 @@
+"""Two writers of one session: what becomes of the messages of both.
+
+Three versions are compared, line by line: `base`, which both began with, `mine` in memory, and
+`theirs` in the store. Messages are appended in any case of doubt, and never dropped.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from session.message import decode_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """How to get to the result: replace `mine[shared:cut]` by `theirs[shared:taken]`."""
+
+    shared: int
+    cut: int
+    taken: int
+
+
+def merge_lines(
+    base: Sequence[bytes], mine: Sequence[bytes], theirs: Sequence[bytes]
+) -> Merge | None:
+    """Return how to merge what both have done to `base`, or None where that can't be said.
+
+    Who has done nothing takes what the other has. Where one of two that grew is the beginning of
+    the other, the longer one is the result; where both grew from the same beginning, theirs comes
+    first, since it was stored first.
+    """
+    shared = count_shared(mine, theirs)
+    if shared == len(mine) == len(theirs) or same_lines(theirs, base):
+        return Merge(shared, shared, shared)  # they have done nothing: mine stands
+    if same_lines(mine, base):
+        return Merge(shared, len(mine), len(theirs))
+    if count_shared(mine, base) < len(base):
+        return None  # messages were removed or changed here, and something happened there
+    if shared == len(theirs):
+        return Merge(shared, shared, shared)
+    if count_shared(theirs, base) < len(base):
+        return None
+    return Merge(shared, shared, len(theirs))
+
+
+def count_shared(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+    """Return how many leading lines say the same."""
+    pairs = zip(one, other, strict=False)
+    return next(
+        (index for index, (left, right) in enumerate(pairs) if not same_line(left, right)),
+        min(len(one), len(other)),
+    )
+
+
+def same_lines(one: Sequence[bytes], other: Sequence[bytes]) -> bool:
+    """Whether both say the same, line by line."""
+    return len(one) == len(other) == count_shared(one, other)
+
+
+def same_line(one: bytes, other: bytes) -> bool:
+    """Whether two lines say the same, however they are spelled (an agent's save spells anew)."""
+    return one == other or _canonical(one) == _canonical(other)
+
+
+def _canonical(line: bytes) -> str:
+    return json.dumps(decode_line(line), sort_keys=True)
