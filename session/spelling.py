@@ -7,6 +7,7 @@ from typing import Any
 
 from session.message import NESTING_LIMIT, decode_line
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode  # made once: a save spells every message
 _RECORD_TYPES = ("metadata", "provider_state")
 
 
@@ -51,8 +52,7 @@ def spell_row(row: object, origin: Origin | None) -> bytes:
 
 def encode_row(row: dict[str, Any]) -> bytes:
     """Return a row in nanobot's own spelling."""
-    text = json.dumps(row, ensure_ascii=False)
     try:
-        return text.encode()
+        return _encode(row).encode()
     except UnicodeEncodeError:  # a lone surrogate: legal as an escape, impossible as UTF-8
         return json.dumps(row).encode()

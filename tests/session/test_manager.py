@@ -198,8 +198,7 @@ def test_clear_drops_messages_entry_and_cursor(manager: SessionManager, tmp_path
     before = session.messages
     assert session.summary == "old"
     session.clear()
-    assert session.summary is None
-    assert (session.covers, session.messages) == (0, [])
+    assert (session.covers, session.messages, session.get_history()) == (0, [], [])
     assert len(before) == 8, "who holds the old list still has it"
     manager.save(session)
     [line] = path.read_bytes().splitlines()

@@ -27,11 +27,22 @@ session = store.load(entry)
 with store.exclusive():
     print(store.commit(session, change_for(session.messages, 4), lambda tail: None).status)
 print(len(store.load(entry).get_history()), os.listdir(os.path.join(sys.argv[1], ".compactor")))
+from session import SessionManager
+with SessionManager(sys.argv[1]) as manager:
+    agents = manager.get_or_create("telegram:42")
+    for number in range(3):
+        agents.add_message("user", f"number {number}")
+        manager.save(agents, fsync=number == 1)
+    new = manager.get_or_create("telegram:43")
+    new.add_message("user", "new")
+    print(manager.flush_all(), [about["key"] for about in manager.list_sessions()])
+    manager.delete_session("telegram:43")
+print(len(store.load(entry).get_history()), len(store.list_sessions()))
 """
 
 
-def test_sessions_are_read_and_committed_without_posix_modules(tmp_path: Path) -> None:
-    """No `fcntl`, `pwd`, `grp`, SIGHUP, owners or exchange: a stopped agent's files can be used."""
+def test_sessions_are_read_committed_and_saved_without_posix_modules(tmp_path: Path) -> None:
+    """No `fcntl`, `pwd`, `grp`, SIGHUP, owners or exchange: sessions can be used all the same."""
     (tmp_path / file_name("telegram:42")).write_bytes(session_bytes())
     root = Path(__file__).parent.parent.parent
     done = subprocess.run(
@@ -44,3 +55,5 @@ def test_sessions_are_read_and_committed_without_posix_modules(tmp_path: Path) -
     assert done.stderr == ""
     assert done.stdout.splitlines()[0] == "committed"
     assert done.stdout.splitlines()[1].startswith("4 [")
+    assert done.stdout.splitlines()[2] == "2 ['telegram:43', 'telegram:42']"
+    assert done.stdout.splitlines()[3] == "7 1"
