@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,3 +27,25 @@ def test_the_code_of_the_library_page_runs(
     """Each block by itself, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "docs/library.md", "exec"), {"__name__": "docs"})  # noqa: S102 - it is ours
+
+
+def test_a_users_file_passes_a_strict_type_check(tmp_path: Path) -> None:
+    """The page's code, as its reader would have it in a project of their own."""
+    for number, code in enumerate(CODE):
+        (tmp_path / f"block_{number}.py").write_text(code)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--strict",
+            "--config-file=",
+            *sorted(tmp_path.glob("*.py")),
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(ROOT)},  # noqa: TID251 - a child needs one
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
