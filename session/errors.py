@@ -1,6 +1,7 @@
 """Every error that the library raises.
 
     SessionError
+    ├── AddressError                    it lacks what the session's key is made of
     ├── StoreError                      the store as a whole can't be used
     │   ├── StoreLocationError          the URL names no kind of store that we know
     │   ├── StoreUnavailableError       the folder is missing or can't be read
@@ -30,6 +31,17 @@ class SessionError(Exception):
     """Base of all errors of this package."""
 
     exit_code: ClassVar[int] = 1
+
+
+class AddressError(SessionError):
+    """An address or a message lacks an identifier that its session's key is made of."""
+
+    exit_code = 2
+
+    def __init__(self, channel: str, *, missing: str) -> None:
+        self.channel = channel
+        self.missing = missing
+        super().__init__(f"an address of the channel {channel!r} has no {missing}: give it one")
 
 
 class StoreError(SessionError):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from session.manager import SessionManager
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -26,3 +28,9 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(dir=_MEMORY) as place:
         yield Path(place) / "sessions"
+
+
+@pytest.fixture
+def manager(folder: Path) -> SessionManager:
+    """An agent's manager over a folder of session files."""
+    return SessionManager(folder)

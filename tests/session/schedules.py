@@ -36,8 +36,11 @@ def fresh(folder: Path) -> Path:
     return live
 
 
-def compact(live: Path, *, may_replace: bool = False) -> None:
-    """Read the file and put the compacted one in its place, as a store does."""
+def compact(live: Path, *, may_replace: bool = False, by_agent: bool = False) -> None:
+    """Read the file and put the compacted one in its place, as a store does.
+
+    An agent's own save does it without syncing, and lets go of the original.
+    """
     with live.open("rb") as file:
         identity = FileIdentity.of(os.fstat(file.fileno()))
         original = file.read()
@@ -50,6 +53,8 @@ def compact(live: Path, *, may_replace: bool = False) -> None:
         expected=identity,
         lock=no_lock,
         may_replace=may_replace,
+        by_agent=by_agent,
+        durable=not by_agent,
     )
 
 
@@ -61,6 +66,12 @@ def pass_begins(live: Path) -> None:
 def compact_and_recover(live: Path) -> None:
     """Do a whole pass."""
     compact(live)
+    pass_begins(live)
+
+
+def save_and_recover(live: Path) -> None:
+    """Save as an agent does, ahead of a pass."""
+    compact(live, by_agent=True)
     pass_begins(live)
 
 

@@ -28,6 +28,7 @@ from tests.session.schedules import (
     pass_begins,
     replace_naively,
     run_killed,
+    save_and_recover,
 )
 from tests.session.writers import (
     COMPACTED,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux alone exchanges names")
-ACTIONS = (compact_and_recover, compact_twice)
+ACTIONS = (compact_and_recover, compact_twice, save_and_recover)
 SAMPLE = 100  # of some 2,600 and 9,000 schedules; `make soak` runs them all
 CRASH_SAMPLE, CRASH_SOAK = 50, 4000
 
