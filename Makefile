@@ -41,7 +41,7 @@ format: $(READY) ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY) ## Measure scanning and committing, as ratios against a bare baseline
+bench: $(READY) ## Measure scanning, committing and asking, as ratios against a bare baseline
 	$(BIN)/python bench/run.py $(ARGS)
 
 lock: $(READY) ## Make requirements.lock anew from pyproject.toml

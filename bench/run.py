@@ -1,4 +1,4 @@
-"""Measure scanning, committing and starting, as ratios against bare baselines of the same run.
+"""Measure scanning, committing, starting and asking, as ratios against bare baselines of the run.
 
 The figures are of this machine; the ratios say more. Nothing is judged here.
 """
@@ -18,6 +18,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
+from bench.asking import measure_ask
 from bench.committing import measure_commit
 from bench.scanning import measure_scan
 from bench.starting import measure_start
@@ -48,6 +49,7 @@ def _measure(place: Path, options: argparse.Namespace, nanobot: str) -> Iterator
     for size in options.megabytes:
         yield from measure_commit(place, size, options.rounds)
     yield from measure_start(place, options.rounds)
+    yield from measure_ask(place, options.answers, options.rounds)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -68,6 +70,13 @@ def _parser() -> argparse.ArgumentParser:
         help="sizes of the sessions to commit [1 20]",
     )
     parser.add_argument(
+        "--answers",
+        type=_count,
+        default=200,
+        metavar="N",
+        help="how many entries to ask for [%(default)s]",
+    )
+    parser.add_argument(
         "--rounds", type=_count, default=5, metavar="N", help="the best of so many [%(default)s]"
     )
     parser.add_argument("--json", dest="as_json", action="store_true", help="print one document")
@@ -85,6 +94,7 @@ def _count(text: str) -> int:
 def _describe(options: argparse.Namespace, measures: list[Measure], nanobot: str) -> dict[str, Any]:
     return {
         "sessions": options.sessions,
+        "answers": options.answers,
         "rounds": options.rounds,
         "python": platform.python_version(),
         "cores": os.cpu_count(),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TTL = timedelta(hours=1)
 # Not by whole quarters of an hour: that would look like the time of another zone.
-_AWAY = timedelta(hours=5, minutes=7)
+AWAY = timedelta(hours=5, minutes=7)
 # Low floors: sessions of this size would be too small for the shipped ones.
 CONFIG = f"""\
 [store]
@@ -95,7 +95,7 @@ class Scenes:
     def make(cls, place: Path, sessions: int, due: int) -> Self:
         """Write them all, `due` of the sessions idle in the last one."""
         now = read_clock()
-        idle = now - _AWAY
+        idle = now - AWAY
         active = Scene.begin(place, "active", "none idle", {Reason.ACTIVE: sessions})
         kept = Scene.begin(
             place, "kept", f"all covered but {KEPT_TURNS} turns", {Reason.COVERED: sessions}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from compactor.entry import clean_text
@@ -18,18 +18,20 @@ from compactor.errors import FailureKind, StopError, SummaryError
 from compactor.journal import Answer
 from compactor.model import CallLimits, Reason, Verdict
 from compactor.redact import redact
-from compactor.summarize import Summarizer, SummaryRequest, fingerprint_of
+from compactor.summarize import Summarizer, Summary, SummaryRequest, fingerprint_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from compactor.journal import Journal
+    from compactor.model import PassPolicy
     from session.model import SessionRef
 
 Accepted = TypeVar("Accepted")
 
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
+OVER = "the pass is over its deadline"
 _BREAK_AFTER = 3  # failures of the endpoint in a row
 # Told of one session, but most likely met by the next one too.
 _ENDPOINT_FAULTS = {
@@ -58,7 +60,8 @@ class Asker:
     """Asks an engine on behalf of one pass; safe to use from several threads.
 
     `fallback` answers in place of an engine that failed, if the operator wants that. At most
-    `sessions` are worked on.
+    `sessions` are worked on, as many at once as the policy allows are asked about, and none once
+    `is_over` says that the pass is.
     """
 
     def __init__(
@@ -67,16 +70,19 @@ class Asker:
         engine: Summarizer,
         fallback: Summarizer | None,
         *,
-        limits: CallLimits,
-        sessions: int,
+        calls: CallLimits,
+        limits: PassPolicy,
+        is_over: Callable[[], bool],
         clock: Callable[[], datetime],
     ) -> None:
         self.engine = engine
         self.stopped: StopError | None = None
         self._journal = journal
         self._fallback = fallback
-        self._limits = limits
-        self._sessions = sessions  # that may still be begun
+        self._limits = calls
+        self._sessions = limits.sessions  # that may still be begun
+        self._turns = BoundedSemaphore(limits.concurrency)
+        self._is_over = is_over
         self._clock = clock
         self._mutex = Lock()
         self._failures = 0  # of the endpoint, in a row
@@ -105,18 +111,25 @@ class Asker:
         if known is not None:
             with suppress(SummaryError):  # we were killed before we saw that it breaks a rule
                 return self._accept(known, accept), Cost()
-        engine = self.engine
-        if self._is_broken() and self._fallback is not None:
-            engine = self._fallback
-        refusal = None if engine.model is None else self._take_call(ref, made=0)
-        return self._ask(ref, request, engine, accept) if refusal is None else refusal
+        return self._ask(ref, request, accept)
 
-    def _take_call(self, ref: SessionRef, *, made: int) -> Verdict | None:
+    def _begin(self, today: int) -> Summarizer | Verdict:
+        """Return whom to ask now, or why nobody may be asked; see `_take_call`."""
+        if self._is_over():
+            return Verdict(Reason.STOPPED, OVER)
+        if self._is_broken() and self._fallback is not None:
+            return self._fallback
+        refusal = None if self.engine.model is None else self._take_call(today)
+        return refusal or self.engine
+
+    def _count_today(self, ref: SessionRef) -> int:
+        return self._journal.count_calls(self._clock() - _DAY, ref)
+
+    def _take_call(self, today: int) -> Verdict | None:
         """Say why a session may not ask now, or count the call that it will make.
 
-        `made` are those that it made just now, of which the ledger knows nothing yet.
+        `today` are those that it made already.
         """
-        today = made + self._journal.count_calls(self._clock() - _DAY, ref)
         with self._mutex:
             if self.stopped is not None:
                 return Verdict(Reason.STOPPED, self.stopped.problem)
@@ -135,16 +148,23 @@ class Asker:
         self,
         ref: SessionRef,
         request: SummaryRequest,
-        engine: Summarizer,
         accept: Callable[[Answer], Accepted],
-    ) -> tuple[Accepted, Cost]:
+    ) -> tuple[Accepted, Cost] | Verdict:
         """Ask until an answer is accepted or there is nobody left to ask."""
-        spent = Cost()
+        spent, engine = Cost(), self.engine
+        today = 0 if engine.model is None else self._count_today(ref)  # nobody else asks for it
+        begun = False
         while True:
             try:
-                answer, cost = self._answer(ref, request, engine)
-                spent = spent.plus(cost.calls, cost.usage)
-                return self._accept(answer, accept), spent
+                with self._turns:
+                    if not begun:  # only now: much may have happened during the wait
+                        whom = self._begin(today)
+                        if isinstance(whom, Verdict):
+                            return whom
+                        engine, begun = whom, True
+                    summary = self._summarize(request, engine)
+                spent = spent.plus(summary.calls, summary.usage)
+                return self._accept(self._keep(ref, request, engine, summary), accept), spent
             except SummaryError as error:
                 spent = spent.plus(error.calls, error.usage)
                 error.calls, error.usage = spent.calls, spent.usage
@@ -165,7 +185,9 @@ class Asker:
         improvable = error.kind is FailureKind.BAD_SUMMARY and not error.final
         if improvable and engine.model is not None and request.complaint is None:
             again = replace(request, complaint=error.problem)
-            if self._take_call(ref, made=error.calls) is None:
+            if (
+                self._take_call(self._count_today(ref) + error.calls) is None
+            ):  # not in the ledger yet
                 return again, engine
         return None if self._fallback is None else (request, self._fallback)
 
@@ -176,10 +198,8 @@ class Asker:
             self._journal.drop_answer(answer.fingerprint)  # it must not be found again
             raise
 
-    def _answer(
-        self, ref: SessionRef, request: SummaryRequest, engine: Summarizer
-    ) -> tuple[Answer, Cost]:
-        """Ask once, and make the answer durable before anything else is done with it."""
+    def _summarize(self, request: SummaryRequest, engine: Summarizer) -> Summary:
+        """Ask once, and count what came of it."""
         try:
             summary = engine.summarize(request)
         except SummaryError as error:
@@ -187,6 +207,12 @@ class Asker:
             raise
         if engine.model is not None:
             self._note_answer(summary.calls)
+        return summary
+
+    def _keep(
+        self, ref: SessionRef, request: SummaryRequest, engine: Summarizer, summary: Summary
+    ) -> Answer:
+        """Make an answer durable before anything else is done with it."""
         answer = Answer(
             fingerprint_of(request, engine),
             redact(clean_text(summary.text)),
@@ -196,7 +222,7 @@ class Asker:
             self._clock(),
         )
         self._journal.keep_answer(ref, answer)
-        return answer, Cost(summary.calls, summary.usage)
+        return answer
 
     def _is_broken(self) -> bool:
         return self._failures >= _BREAK_AFTER

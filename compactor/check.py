@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from session.store import SessionStore
 
 _PROBE = [{"role": "user", "content": "This is a test of the connection. Answer with: OK"}]
-_PROBE_TOKENS = 16
 
 
 class State(StrEnum):
@@ -65,14 +64,14 @@ def check_store(open_store: Callable[[], SessionStore]) -> tuple[State, str]:
     return State.OK, told
 
 
-def check_endpoint(connect: Callable[[], LlmClient]) -> tuple[State, str]:
-    """Ask the model one small question."""
+def check_endpoint(connect: Callable[[], LlmClient], *, max_tokens: int) -> tuple[State, str]:
+    """Ask the model one small question, with as much room for its answer as an entry gets."""
     client = connect()
     try:
-        reply = client.complete(_PROBE, max_tokens=_PROBE_TOKENS)
+        reply = client.complete(_PROBE, max_tokens=max_tokens)
     except SummaryError as error:
         if error.kind is FailureKind.BAD_SUMMARY:
-            return State.WARN, f"{client.settings.model} answers, but {error.problem}"
+            return State.WARN, f"{client.settings.model} answers, but {error.detail}"
         raise
     finally:
         client.close()

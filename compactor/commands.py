@@ -278,7 +278,7 @@ def check(setup: Setup) -> int:
         if config.summary.engine == "digest":
             return State.OK, "the digest engine asks no endpoint"
         key = read_api_key(config.llm, setup.file)
-        return check_endpoint(lambda: connect(config, key))
+        return check_endpoint(lambda: connect(config, key), max_tokens=config.summary.max_tokens)
 
     findings = run_checks(
         [

@@ -86,6 +86,7 @@ class SummaryError(CompactorError):
 
     `calls` says how many calls were made in vain and `usage` what tokens they took, `retry_after`
     how long the endpoint asks to be left alone. A `final` one is not worth another question.
+    `remedy` is what the operator can do; unlike `problem`, it is nothing to tell a model.
     """
 
     exit_code = 3
@@ -97,14 +98,21 @@ class SummaryError(CompactorError):
         *,
         retry_after: timedelta | None = None,
         final: bool = False,
+        remedy: str = "",
     ) -> None:
         self.kind = kind
         self.problem = problem
+        self.remedy = remedy
         self.retry_after = retry_after
         self.final = final
         self.calls = 0
         self.usage: Mapping[str, int] = {}
-        super().__init__(f"{kind}: {problem}")
+        super().__init__(f"{kind}: {self.detail}")
+
+    @property
+    def detail(self) -> str:
+        """The problem and the way out, for a person."""
+        return "; ".join(filter(None, (self.problem, self.remedy)))
 
 
 class StopError(SummaryError):

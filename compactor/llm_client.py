@@ -17,7 +17,7 @@ import httpx2
 import openai
 
 from compactor.errors import SummaryError
-from compactor.llm_faults import ReplyTooLargeError, read_reply, type_fault
+from compactor.llm_faults import Asked, ReplyTooLargeError, read_reply, type_fault
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -93,9 +93,8 @@ class LlmClient:
 
     async def _complete(self, messages: list[dict[str, str]], max_tokens: int) -> Reply:
         settings = self.settings
-        arguments: dict[str, Any] = {
-            settings.max_tokens_parameter: max_tokens + settings.reasoning_tokens,
-        }
+        asked = Asked(settings.max_tokens_parameter, max_tokens, settings.reasoning_tokens)
+        arguments: dict[str, Any] = {asked.parameter: asked.tokens}
         if settings.reasoning_effort is not None:
             arguments["reasoning_effort"] = settings.reasoning_effort
         if settings.temperature is not None:
@@ -109,10 +108,10 @@ class LlmClient:
                     **arguments,
                 )
         except (openai.OpenAIError, ValueError, TimeoutError, RecursionError) as error:
-            raise type_fault(error, now=self._clock()) from None
+            raise type_fault(error, asked, now=self._clock()) from None
         usage = _usage(reply)
         try:
-            return Reply(read_reply(reply), usage)
+            return Reply(read_reply(reply, asked, usage), usage)
         except SummaryError as error:
             error.usage = usage  # it was paid for all the same
             raise

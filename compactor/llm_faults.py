@@ -30,12 +30,20 @@ from compactor.thinking import strip_thinking
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_OVERFLOW = re.compile(r"(?i)context.{0,20}(?:length|window)|maximum context|too many tokens")
-_UNSUPPORTED = re.compile(r"(?i)unsupported|unrecognized|unknown|not supported|extra inputs")
+_OVERFLOW = re.compile(r"(?i)context.{0,20}(?:length|window|size)|maximum context|too many tokens")
+_WINDOW = re.compile(r"(?i)(?:maximum context length (?:is|of)|context size) \(?(\d{4,9})\b")
+_UNSUPPORTED = re.compile(
+    r"(?i)un(?:supported|recognized|known|expected)|not (?:supported|allowed|permitted|recognized)"
+    r"|does(?: not|n't) support|invalid (?:parameter|argument|field)"
+    r"|should be|must be"
+)
 _BAD_KEY = re.compile(
     r"(?i)(?:invalid|incorrect|wrong).{0,20}api.?key|api.?key.{0,20}(?:not |in)valid"
 )
 _TOO_MANY = re.compile(r"(?i)too (?:large|high|big)|at most|less than or equal|exceeds? the max")
+_MOST = re.compile(
+    r"(?i)(?:at most|less than or equal to|range of max_\w+ (?:is|should be) \[\d+,|\d >) ?`?(\d+)"
+)
 _OUR_FAULT = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
 _EMPTY_ACCOUNT = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _NO_MODEL = {"model_not_found", "invalid_model"}
@@ -55,11 +63,34 @@ _REMEDIES = {
     "temperature": "leave [llm] temperature out",
     "reasoning_effort": "leave [llm] reasoning_effort out",
 }
-_LESS = "it takes fewer; lower [llm] reasoning_tokens or [summary] max_tokens"
+_LEAST_ENTRY = 200  # what [summary] max_tokens can be lowered to
+_ROOM = 4000  # reasoning tokens that are proposed where there were none
 
 
 class ReplyTooLargeError(ValueError):
     """A reply that no summary could be; its text says how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How many tokens an answer and the reasoning ahead of it were given, and by which name."""
+
+    parameter: str
+    answer: int
+    reasoning: int
+
+    @property
+    def tokens(self) -> int:
+        """All of them."""
+        return self.answer + self.reasoning
+
+    def fit(self, most: int | None) -> str:
+        """Say what to set where the endpoint gives at most so many, or nobody knows how many."""
+        if most is None or most < _LEAST_ENTRY:
+            return "set [llm] reasoning_tokens = 0, or lower [summary] max_tokens too"
+        if most >= self.answer:
+            return f"set [llm] reasoning_tokens = {most - self.answer}"
+        return f"set [llm] reasoning_tokens = 0 and [summary] max_tokens = {most}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +120,11 @@ class _Fault:
         return f" ({', '.join(dict.fromkeys(words))})" if words else ""
 
 
-def type_fault(error: Exception, *, now: datetime) -> SummaryError:
+def type_fault(error: Exception, asked: Asked, *, now: datetime) -> SummaryError:
     """Return the typed form of whatever a call raised."""
     if isinstance(error, openai.APIStatusError):
-        return type_status(error.status_code, error.body, error.response.headers, now=now)
+        headers = error.response.headers
+        return type_status(error.status_code, error.body, headers, asked, now=now)
     if isinstance(error, TimeoutError | openai.APITimeoutError):
         return SummaryError(FailureKind.TIMEOUT, "no whole reply within [llm] timeout")
     if isinstance(error, openai.APIConnectionError):
@@ -105,12 +137,12 @@ def type_fault(error: Exception, *, now: datetime) -> SummaryError:
 
 
 def type_status(
-    status: int, body: object, headers: Mapping[str, str], *, now: datetime
+    status: int, body: object, headers: Mapping[str, str], asked: Asked, *, now: datetime
 ) -> SummaryError:
     """Return what an HTTP status with its error body means."""
     fault = _Fault.of(body)
     told = f"the endpoint answers {status}{fault.label}"
-    stop = _type_stop(status, fault, told)
+    stop = _type_stop(status, fault, told, asked)
     if stop is not None:
         return stop
     kind, remedy = _type_kind(status, fault)
@@ -118,7 +150,7 @@ def type_status(
     return SummaryError(kind, told + remedy, retry_after=wait)
 
 
-def _type_stop(status: int, fault: _Fault, told: str) -> StopError | None:
+def _type_stop(status: int, fault: _Fault, told: str, asked: Asked) -> StopError | None:
     """Return the fault of the account or the configuration that a status means, if it does."""
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN} or (
         status in _OUR_FAULT and (fault.code == "invalid_api_key" or _BAD_KEY.search(fault.message))
@@ -128,19 +160,23 @@ def _type_stop(status: int, fault: _Fault, told: str) -> StopError | None:
         return QuotaError(f"{told}: the account has no more credit")
     if status == HTTPStatus.NOT_FOUND or (status in _OUR_FAULT and fault.code in _NO_MODEL):
         return ModelNotFoundError(f"{told}: check [llm] model and base_url")
-    parameter = _unsupported_parameter(fault)
-    if status in _OUR_FAULT and parameter is not None and not _is_overflow(fault):
-        if parameter.startswith("max_") and _TOO_MANY.search(fault.message):
-            return ParameterError(f"{told}: too many tokens are asked for; {_LESS}")
-        return ParameterError(f"{told}: it does not take {parameter}; {_REMEDIES[parameter]}")
-    return None
+    parameter = _refused_parameter(fault)
+    if status not in _OUR_FAULT or parameter is None or _is_overflow(fault):
+        return None
+    most = _MOST.search(fault.message)
+    if parameter.startswith("max_") and (most or _TOO_MANY.search(fault.message)):
+        remedy = asked.fit(int(most[1]) if most else None)
+        return ParameterError(f"{told}: {asked.tokens} tokens are too many for it; {remedy}")
+    return ParameterError(f"{told}: it does not take our {parameter}; {_REMEDIES[parameter]}")
 
 
 def _type_kind(status: int, fault: _Fault) -> tuple[FailureKind, str]:
     """Return what a status means for one session, and the way out."""
     large = status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     if large or (status in _OUR_FAULT and _is_overflow(fault)):
-        return FailureKind.CONTEXT_OVERFLOW, ": see [llm] context_window"
+        window = _WINDOW.search(fault.message)
+        remedy = f"set [llm] context_window = {window[1]}" if window else "see [llm] context_window"
+        return FailureKind.CONTEXT_OVERFLOW, f": {remedy}"
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return FailureKind.RATE_LIMITED, ""
     if status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT} or status >= _SERVER_FAULT:
@@ -154,13 +190,17 @@ def _type_kind(status: int, fault: _Fault) -> tuple[FailureKind, str]:
 
 
 def _is_overflow(fault: _Fault) -> bool:
-    return fault.code == "context_length_exceeded" or bool(_OVERFLOW.search(fault.message))
+    if fault.code == "context_length_exceeded" or _WINDOW.search(fault.message):
+        return True
+    capped = _MOST.search(fault.message)  # a cap of the answer may be explained by the window's
+    return capped is None and bool(_OVERFLOW.search(fault.message))
 
 
-def _unsupported_parameter(fault: _Fault) -> str | None:
+def _refused_parameter(fault: _Fault) -> str | None:
     if fault.param in _PARAMETERS:
         return fault.param
-    if not _UNSUPPORTED.search(f"{fault.message} {fault.code}"):
+    said = f"{fault.message} {fault.code}"
+    if not any(sign.search(said) for sign in (_UNSUPPORTED, _TOO_MANY, _MOST)):
         return None
     # Named in quotes by most servers; the first one named is the one that is not taken.
     found = [(fault.message.find(name), name) for name in _PARAMETERS if name in fault.message]
@@ -183,7 +223,11 @@ def read_retry_after(headers: Mapping[str, str], *, now: datetime) -> timedelta 
         return None
 
 
-def read_reply(reply: Any) -> str:  # noqa: ANN401 - the SDK does not check what it returns
+def read_reply(
+    reply: Any,  # noqa: ANN401 - the SDK does not check what it returns
+    asked: Asked,
+    usage: Mapping[str, int],
+) -> str:
     """Return the text of a chat completion; raises `SummaryError` where it is none.
 
     The SDK hands on whatever came: a string for HTML, None for `null`, no choices, any content.
@@ -192,7 +236,8 @@ def read_reply(reply: Any) -> str:  # noqa: ANN401 - the SDK does not check what
     if isinstance(fault, dict):
         code = fault.get("code")
         status = code if isinstance(code, int) and code in _FAULTY else HTTPStatus.BAD_GATEWAY
-        raise type_status(status, {"error": fault}, {}, now=datetime.min.replace(tzinfo=UTC))
+        now = datetime.min.replace(tzinfo=UTC)
+        raise type_status(status, {"error": fault}, {}, asked, now=now)
     choices = getattr(reply, "choices", None)
     if not isinstance(choices, list) or not choices:
         raise SummaryError(FailureKind.UNAVAILABLE, "the reply is no chat completion")
@@ -206,7 +251,7 @@ def read_reply(reply: Any) -> str:  # noqa: ANN401 - the SDK does not check what
     if getattr(message, "tool_calls", None) or finish in {"tool_calls", "function_call"}:
         raise SummaryError(FailureKind.BAD_SUMMARY, "the model calls a tool")
     if finish == "length":
-        raise _cut_off(message.content)
+        raise _cut_off(message.content, asked, usage)
     if finish != "stop":
         raise SummaryError(FailureKind.BAD_SUMMARY, "the answer did not end in a normal stop")
     content = message.content
@@ -218,11 +263,23 @@ def read_reply(reply: Any) -> str:  # noqa: ANN401 - the SDK does not check what
     return text
 
 
-def _cut_off(content: object) -> SummaryError:
-    if isinstance(content, str) and strip_thinking(content):
-        return SummaryError(FailureKind.BAD_SUMMARY, "the answer was cut off, it must be shorter")
-    told = (
-        "the model's reasoning used up all tokens and left no answer; raise [llm] reasoning_tokens "
-        "or lower [llm] reasoning_effort"
-    )
-    return SummaryError(FailureKind.BAD_SUMMARY, told, final=True)
+def _cut_off(content: object, asked: Asked, usage: Mapping[str, int]) -> SummaryError:
+    text = content.strip() if isinstance(content, str) else ""
+    answer = strip_thinking(text)
+    remedy = ""
+    used = usage.get("completion", 0) + usage.get("reasoning", 0)  # some leave it out, some don't
+    if 0 < used < asked.tokens:
+        remedy = f"the server ended it after {used} of {asked.tokens} tokens: "
+        remedy += (
+            'set [llm] max_tokens_parameter = "max_tokens"'
+            if asked.parameter == "max_completion_tokens"
+            else "raise its own limit"
+        )
+    elif answer != text or not answer or usage.get("reasoning", 0) > asked.reasoning:
+        more = max(2 * asked.reasoning, _ROOM)
+        remedy = f'set [llm] reasoning_tokens = {more}, or [llm] reasoning_effort = "low"'
+    if answer:
+        problem = "the answer was cut off, it must be shorter"
+        return SummaryError(FailureKind.BAD_SUMMARY, problem, remedy=remedy)
+    problem = "all tokens were used up before an answer began"
+    return SummaryError(FailureKind.BAD_SUMMARY, problem, final=True, remedy=remedy)

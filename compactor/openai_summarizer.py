@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,19 @@ _SMALLEST = 200  # characters of a message below which a request says nothing an
 _MARGIN = 0.9  # the endpoint counts with another tokenizer than we do
 _SHRINK = 0.6  # to this part of its size, if it turns out to be too long all the same
 _LONGEST = 12_000  # characters of one message, before anything has to be made shorter
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is sent, and the mark between whose lines the material stands."""
+
+    mark: str
+    messages: list[dict[str, str]]
+
+    @property
+    def text(self) -> str:
+        """All of it, to be counted."""
+        return "\n".join(message["content"] for message in self.messages)
 
 
 class OpenAISummarizer:
@@ -62,16 +75,16 @@ class OpenAISummarizer:
     def summarize(self, request: SummaryRequest) -> Summary:
         """Write the entry's sections; see `Summarizer`."""
         room = int(self._window * _MARGIN) - request.max_tokens - self._reasoning
-        limit = self._fitting_limit(request, room)
+        question = self._fit(request, room)
         try:
-            return self._ask(request, limit)
+            return self._ask(request, question)
         except SummaryError as error:
             if error.kind is not FailureKind.CONTEXT_OVERFLOW:
                 raise
             calls = error.calls
         try:  # once: the endpoint counts otherwise than we do
-            room = int(self._counter.count(_joined(request, limit)) * _SHRINK)
-            shorter = self._ask(request, self._fitting_limit(request, room))
+            room = int(self._counter.count(question.text) * _SHRINK)
+            shorter = self._ask(request, self._fit(request, room))
         except SummaryError as error:
             error.calls += calls
             raise
@@ -93,9 +106,8 @@ class OpenAISummarizer:
                 self._client = self._connect()
             return self._client
 
-    def _ask(self, request: SummaryRequest, limit: int) -> Summary:
-        mark = secrets.token_hex(8)
-        messages = build_messages(request, mark=mark, limit=limit)
+    def _ask(self, request: SummaryRequest, question: _Question) -> Summary:
+        messages = question.messages
         for attempt in range(self._retries + 1):
             try:
                 reply = self._connected().complete(messages, max_tokens=request.max_tokens)
@@ -108,29 +120,28 @@ class OpenAISummarizer:
                 self._stop.wait(wait.total_seconds())
             else:
                 summary = Summary(reply.text, self._usage(messages, reply), attempt + 1)
-                return _without_leak(summary, mark)
+                return _without_leak(summary, question.mark)
         raise AssertionError  # the last attempt returns or raises
 
-    def _fitting_limit(self, request: SummaryRequest, room: int) -> int:
-        """Return how long a message may be, so that the request takes at most `room` tokens."""
-        limit = _LONGEST
+    def _fit(self, request: SummaryRequest, room: int) -> _Question:
+        """Return what to send, its messages made so short that it takes at most `room` tokens."""
+        mark, limit = secrets.token_hex(8), _LONGEST
         while limit > _SMALLEST:
-            if not self._counter.exceeds(_joined(request, limit), room):
-                return limit
+            question = _Question(mark, build_messages(request, mark=mark, limit=limit))
+            if not self._counter.exceeds(question.text, room):
+                return question
             limit //= 2
-        raise SummaryError(FailureKind.CONTEXT_OVERFLOW, "too long for [llm] context_window")
+        remedy = ""
+        if room < self._window // 2:  # most of it is kept for the answer
+            remedy = "most of it is kept free: lower [llm] reasoning_tokens or [summary] max_tokens"
+        problem = "too long for [llm] context_window"
+        raise SummaryError(FailureKind.CONTEXT_OVERFLOW, problem, remedy=remedy)
 
     def _usage(self, messages: list[dict[str, str]], reply: Reply) -> dict[str, int]:
         if "prompt" in reply.usage:
             return dict(reply.usage)
         prompt = sum(self._counter.count(message["content"]) for message in messages)
         return {"prompt": prompt, "completion": self._counter.count(reply.text), "estimated": 1}
-
-
-def _joined(request: SummaryRequest, limit: int) -> str:
-    """Return the text of a request, to be counted."""
-    messages = build_messages(request, mark="0" * 16, limit=limit)
-    return "\n".join(message["content"] for message in messages)
 
 
 def _without_leak(summary: Summary, mark: str) -> Summary:

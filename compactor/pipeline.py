@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from compactor.ask import Asker
+from compactor.ask import OVER, Asker
 from compactor.journal import SessionMemory
 from compactor.model import PassReport, Reason, SessionReport, Verdict
 from compactor.scan import Candidate, find_entries, scan_sessions, skip
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from compactor.parts import Parts, PassOptions
     from session.model import SessionRef
     from session.store import SessionEntry
+
+# Sessions at work for each that is asked about: others are read and saved while those wait.
+_AHEAD = 2
 
 
 def run_pass(parts: Parts, options: PassOptions) -> PassReport:
@@ -40,28 +43,29 @@ def run_pass(parts: Parts, options: PassOptions) -> PassReport:
     scan = scan_sessions(
         parts.store, entries, memories, parts.idle, now=parts.clock(), force=options.force
     )
+    end = begin + parts.limits.deadline.total_seconds()
     asker = Asker(
         parts.journal,
         parts.engine,
         parts.fallback,
-        limits=parts.calls,
-        sessions=parts.limits.sessions,
+        calls=parts.calls,
+        limits=parts.limits,
+        is_over=lambda: time.monotonic() > end,
         clock=parts.clock,
     )
-    end = begin + parts.limits.deadline.total_seconds()
 
     def work(candidate: Candidate) -> SessionReport:
         stopped = asker.stopped
         if stopped is not None and not options.dry_run:
             return skip(candidate.entry, Verdict(Reason.STOPPED, stopped.problem))
         if time.monotonic() > end:
-            return skip(candidate.entry, Verdict(Reason.STOPPED, "the pass is over its deadline"))
+            return skip(candidate.entry, Verdict(Reason.STOPPED, OVER))
         memory = memories.get(candidate.entry.ref, SessionMemory())
         return SessionPass(parts, options, asker, candidate, memory).run()
 
     reports = list(scan.skipped)
     order = share_fairly(scan.candidates)
-    with ThreadPoolExecutor(parts.limits.concurrency, "session") as pool:
+    with ThreadPoolExecutor(parts.limits.concurrency * _AHEAD, "session") as pool:
         try:
             pending = [pool.submit(work, candidate) for candidate in order]
             for done in as_completed(pending):

@@ -75,7 +75,7 @@ class SessionPass:
         except SummaryError as error:
             engine = self._asker.engine
             report = self._report(
-                Outcome.FAILED, error.kind, error.problem, engine=engine.name, model=engine.model
+                Outcome.FAILED, error.kind, error.detail, engine=engine.name, model=engine.model
             )
             self._cost = Cost(error.calls, error.usage)
             retry_after = error.retry_after

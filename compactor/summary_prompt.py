@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ VERSION = "handoff-1"
 _WORDS_PER_TOKEN = 0.6
 _FULL = 12_000  # characters of one message at most, before anything has to be made shorter
 _NAME = 120  # characters of a name, a time or a path
+_HARMLESS = re.compile(r"[a-z]{1,12}|\d{4}-\d\d-\d\dT[\d:.+Z-]{1,26}")  # a role, a time
 _TOOL_SHARE = 6  # tool output gets this part of what a message gets
 
 
@@ -95,6 +97,8 @@ def _label(message: Message) -> str:
 
 
 def _plain(text: str) -> str:
+    if _HARMLESS.fullmatch(text):
+        return text
     return " ".join(redact(text).replace("[", "(").replace("]", ")").split())[:_NAME]
 
 

@@ -6,7 +6,7 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from session.agent_store import AgentStore, Listed, Record
 from session.document import Document
@@ -108,8 +108,8 @@ class MemoryStore(SessionStore, AgentStore):
             refusal = gate(now.tail)
             if refusal is not None:
                 return CommitResult(CommitStatus.BLOCKED, refusal)
-            record = self.records[session.ref.key]
-            record.data = Transcript.parse(record.data).project(change)
+            _, transcript = cast("tuple[SessionEntry, Transcript]", now.version)
+            self.records[session.ref.key].data = transcript.project(change)
             return CommitResult(CommitStatus.COMMITTED)
 
     @contextmanager

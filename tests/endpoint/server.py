@@ -10,7 +10,7 @@ import json
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -123,6 +123,7 @@ class Server:
         self.accepted = 0  # connections
         self._replies: list[Reply] = [answer()]
         self._by_model: dict[str, list[Reply]] = {}
+        self._behaviour: Callable[[Request], Reply] | None = None
         self._changed = threading.Condition()
         self._held = threading.Event()
         self._closing = threading.Event()
@@ -146,6 +147,10 @@ class Server:
                 self._replies = list(replies)
             else:
                 self._by_model[model] = list(replies)
+
+    def answer_by(self, behaviour: Callable[[Request], Reply]) -> None:
+        """Answer each request from now on as `behaviour` would, whatever is played."""
+        self._behaviour = behaviour
 
     @contextmanager
     def holding(self, *, then: Reply | None = None) -> Iterator[Self]:
@@ -232,6 +237,8 @@ class Server:
                 model = ""
             replies = self._by_model.get(model, self._replies)
             self._changed.notify_all()
+            if self._behaviour is not None:
+                return self._behaviour(request)
             return replies.pop(0) if len(replies) > 1 else replies[0]
 
     def _take(self, step: bytes | Pause | Step, connection: socket.socket) -> None:

@@ -27,6 +27,7 @@ min_new_tokens = 1
 messages = {keep}
 [summary]
 engine = "openai"
+{summary}
 min_gain = 0.0
 on_failure = "{on_failure}"
 [llm]
@@ -63,6 +64,7 @@ class Place:
             "on_failure": "keep",
             "keep": 4,
             "llm": "",
+            "summary": "",
             "limits": "",
             "log": "",
         }
