@@ -27,7 +27,7 @@ from compactor.model import Outcome
 from compactor.parts import PassOptions
 from compactor.pipeline import run_pass
 from compactor.sqlite_journal import SqliteJournal
-from compactor.summarize import Summarizer, Summary, SummaryRequest
+from compactor.summarize import Question, Summarizer, Summary, SummaryRequest
 from compactor.summary_prompt import build_messages
 from session.jsonl_store import JsonlStore
 from session.memory_store import MemoryRecord, MemoryStore
@@ -65,7 +65,7 @@ class _Listener(Summarizer):
         self.bodies: list[dict[str, Any]] = []
         self._reasoning = reasoning_tokens
 
-    def summarize(self, request: SummaryRequest) -> Summary:
+    def prepare(self, request: SummaryRequest) -> Question:
         """Keep a request."""
         self.bodies.append(
             {
@@ -74,7 +74,7 @@ class _Listener(Summarizer):
                 "max_completion_tokens": request.max_tokens + self._reasoning,
             }
         )
-        return Summary(NOTES)
+        return partial(Summary, NOTES)
 
     def close(self) -> None:
         """Nothing is held."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from threading import BoundedSemaphore, Lock
+from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from compactor.entry import clean_text
@@ -18,7 +18,8 @@ from compactor.errors import FailureKind, StopError, SummaryError
 from compactor.journal import Answer
 from compactor.model import CallLimits, Reason, Verdict
 from compactor.redact import redact
-from compactor.summarize import Summarizer, Summary, SummaryRequest, fingerprint_of
+from compactor.summarize import Question, Summarizer, Summary, SummaryRequest, fingerprint_of
+from compactor.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from compactor.journal import Journal
     from compactor.model import PassPolicy
+    from compactor.turns import Preparation
     from session.model import SessionRef
 
 Accepted = TypeVar("Accepted")
@@ -81,7 +83,7 @@ class Asker:
         self._fallback = fallback
         self._limits = calls
         self._sessions = limits.sessions  # that may still be begun
-        self._turns = BoundedSemaphore(limits.concurrency)
+        self.turns = Turns(limits.concurrency)
         self._is_over = is_over
         self._clock = clock
         self._mutex = Lock()
@@ -101,17 +103,19 @@ class Asker:
         ref: SessionRef,
         request: SummaryRequest,
         accept: Callable[[Answer], Accepted],
+        preparation: Preparation,
     ) -> tuple[Accepted, Cost] | Verdict:
         """Return what `accept` makes of an answer and what it cost, or why nothing may be asked.
 
-        An answer that was paid for before is taken from the journal. Raises `SummaryError`, whose
+        An answer that was paid for before is taken from the journal. The `preparation` is done once
+        there is nothing left but to ask. Raises `SummaryError`, whose
         `calls` and `usage` are the whole cost.
         """
         known = self._journal.find_answer(fingerprint_of(request, self.engine))
         if known is not None:
             with suppress(SummaryError):  # we were killed before we saw that it breaks a rule
                 return self._accept(known, accept), Cost()
-        return self._ask(ref, request, accept)
+        return self._ask(ref, request, accept, preparation)
 
     def _begin(self, today: int) -> Summarizer | Verdict:
         """Return whom to ask now, or why nobody may be asked; see `_take_call`."""
@@ -149,6 +153,7 @@ class Asker:
         ref: SessionRef,
         request: SummaryRequest,
         accept: Callable[[Answer], Accepted],
+        preparation: Preparation,
     ) -> tuple[Accepted, Cost] | Verdict:
         """Ask until an answer is accepted or there is nobody left to ask."""
         spent, engine = Cost(), self.engine
@@ -156,16 +161,20 @@ class Asker:
         begun = False
         while True:
             try:
-                with self._turns:
+                question = self._prepare(request, engine)
+                preparation.done()
+                with self.turns.ask():
                     if not begun:  # only now: much may have happened during the wait
                         whom = self._begin(today)
                         if isinstance(whom, Verdict):
                             return whom
-                        engine, begun = whom, True
-                    summary = self._summarize(request, engine)
+                        if whom is not engine:
+                            engine, question = whom, whom.prepare(request)
+                    summary = self._summarize(question, engine)
                 spent = spent.plus(summary.calls, summary.usage)
                 return self._accept(self._keep(ref, request, engine, summary), accept), spent
             except SummaryError as error:
+                begun = True
                 spent = spent.plus(error.calls, error.usage)
                 error.calls, error.usage = spent.calls, spent.usage
                 following = self._follow(ref, request, engine, error)
@@ -185,9 +194,8 @@ class Asker:
         improvable = error.kind is FailureKind.BAD_SUMMARY and not error.final
         if improvable and engine.model is not None and request.complaint is None:
             again = replace(request, complaint=error.problem)
-            if (
-                self._take_call(self._count_today(ref) + error.calls) is None
-            ):  # not in the ledger yet
+            today = self._count_today(ref) + error.calls  # those are not in the ledger yet
+            if self._take_call(today) is None:
                 return again, engine
         return None if self._fallback is None else (request, self._fallback)
 
@@ -198,10 +206,17 @@ class Asker:
             self._journal.drop_answer(answer.fingerprint)  # it must not be found again
             raise
 
-    def _summarize(self, request: SummaryRequest, engine: Summarizer) -> Summary:
+    def _prepare(self, request: SummaryRequest, engine: Summarizer) -> Question:
+        try:
+            return engine.prepare(request)
+        except SummaryError as error:
+            self._note_fault(error)
+            raise
+
+    def _summarize(self, question: Question, engine: Summarizer) -> Summary:
         """Ask once, and count what came of it."""
         try:
-            summary = engine.summarize(request)
+            summary = question()
         except SummaryError as error:
             self._note_fault(error)
             raise

@@ -11,6 +11,7 @@ import asyncio
 import threading
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 import httpx2
@@ -20,6 +21,7 @@ from compactor.errors import SummaryError
 from compactor.llm_faults import Asked, ReplyTooLargeError, read_reply, type_fault
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncIterator, Callable, Mapping
     from datetime import datetime, timedelta
 
@@ -70,6 +72,7 @@ class LlmClient:
             default_headers={"Accept-Encoding": "identity", **(settings.extra_headers or {})},
             http_client=openai.DefaultAsyncHttpxClient(
                 trust_env=settings.environment_proxy,
+                verify=_trusted(),
                 follow_redirects=False,
                 event_hooks={"response": [_limit_size]},
             ),
@@ -131,6 +134,12 @@ class LlmClient:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
         await self._client.close()
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """Return whose certificates are trusted; reading them all takes a while."""
+    return httpx2.create_ssl_context()
 
 
 class _LimitedStream(httpx2.AsyncByteStream):

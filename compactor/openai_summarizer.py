@@ -6,6 +6,7 @@ import secrets
 import threading
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from compactor.errors import FailureKind, SummaryError
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from compactor.llm_client import LlmClient, Reply
-    from compactor.summarize import SummaryRequest
+    from compactor.summarize import Question, SummaryRequest
     from compactor.tokens import TokenCounter
 
 RETRIED = (FailureKind.RATE_LIMITED, FailureKind.UNAVAILABLE, FailureKind.TIMEOUT)
@@ -28,7 +29,7 @@ _LONGEST = 12_000  # characters of one message, before anything has to be made s
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _Letter:
     """What is sent, and the mark between whose lines the material stands."""
 
     mark: str
@@ -72,18 +73,20 @@ class OpenAISummarizer:
         self._pause = pause
         self._stop = threading.Event()
 
-    def summarize(self, request: SummaryRequest) -> Summary:
-        """Write the entry's sections; see `Summarizer`."""
+    def prepare(self, request: SummaryRequest) -> Question:
+        """Write what will be sent, within the model's window; see `Summarizer`."""
         room = int(self._window * _MARGIN) - request.max_tokens - self._reasoning
-        question = self._fit(request, room)
+        return partial(self._summarize, request, self._fit(request, room))
+
+    def _summarize(self, request: SummaryRequest, letter: _Letter) -> Summary:
         try:
-            return self._ask(request, question)
+            return self._ask(request, letter)
         except SummaryError as error:
             if error.kind is not FailureKind.CONTEXT_OVERFLOW:
                 raise
             calls = error.calls
         try:  # once: the endpoint counts otherwise than we do
-            room = int(self._counter.count(question.text) * _SHRINK)
+            room = int(self._counter.count(letter.text) * _SHRINK)
             shorter = self._ask(request, self._fit(request, room))
         except SummaryError as error:
             error.calls += calls
@@ -106,8 +109,8 @@ class OpenAISummarizer:
                 self._client = self._connect()
             return self._client
 
-    def _ask(self, request: SummaryRequest, question: _Question) -> Summary:
-        messages = question.messages
+    def _ask(self, request: SummaryRequest, letter: _Letter) -> Summary:
+        messages = letter.messages
         for attempt in range(self._retries + 1):
             try:
                 reply = self._connected().complete(messages, max_tokens=request.max_tokens)
@@ -120,16 +123,16 @@ class OpenAISummarizer:
                 self._stop.wait(wait.total_seconds())
             else:
                 summary = Summary(reply.text, self._usage(messages, reply), attempt + 1)
-                return _without_leak(summary, question.mark)
+                return _without_leak(summary, letter.mark)
         raise AssertionError  # the last attempt returns or raises
 
-    def _fit(self, request: SummaryRequest, room: int) -> _Question:
+    def _fit(self, request: SummaryRequest, room: int) -> _Letter:
         """Return what to send, its messages made so short that it takes at most `room` tokens."""
         mark, limit = secrets.token_hex(8), _LONGEST
         while limit > _SMALLEST:
-            question = _Question(mark, build_messages(request, mark=mark, limit=limit))
-            if not self._counter.exceeds(question.text, room):
-                return question
+            letter = _Letter(mark, build_messages(request, mark=mark, limit=limit))
+            if not self._counter.exceeds(letter.text, room):
+                return letter
             limit //= 2
         remedy = ""
         if room < self._window // 2:  # most of it is kept for the answer

@@ -6,6 +6,7 @@ would only be met again.
 
 from __future__ import annotations
 
+import math
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import chain, zip_longest
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from session.model import SessionRef
     from session.store import SessionEntry
 
-# Sessions at work for each that is asked about: others are read and saved while those wait.
-_AHEAD = 2
+# Sessions at work for each that is asked about: others are prepared and saved while those wait.
+_AT_WORK = 1.5
 
 
 def run_pass(parts: Parts, options: PassOptions) -> PassReport:
@@ -61,11 +62,13 @@ def run_pass(parts: Parts, options: PassOptions) -> PassReport:
         if time.monotonic() > end:
             return skip(candidate.entry, Verdict(Reason.STOPPED, OVER))
         memory = memories.get(candidate.entry.ref, SessionMemory())
-        return SessionPass(parts, options, asker, candidate, memory).run()
+        with asker.turns.prepare() as preparation:
+            one = SessionPass(parts, options, asker, candidate, memory, preparation=preparation)
+            return one.run()
 
     reports = list(scan.skipped)
     order = share_fairly(scan.candidates)
-    with ThreadPoolExecutor(parts.limits.concurrency * _AHEAD, "session") as pool:
+    with ThreadPoolExecutor(math.ceil(parts.limits.concurrency * _AT_WORK), "session") as pool:
         try:
             pending = [pool.submit(work, candidate) for candidate in order]
             for done in as_completed(pending):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from compactor.model import Plan
     from compactor.parts import Parts, PassOptions
     from compactor.scan import Candidate
+    from compactor.turns import Preparation
     from session.projection import ProjectionChange
     from session.store import SessionTail, StoredSession
 
@@ -51,12 +52,15 @@ class SessionPass:
         asker: Asker,
         candidate: Candidate,
         memory: SessionMemory,
+        *,
+        preparation: Preparation,
     ) -> None:
         self._parts = parts
         self._options = options
         self._asker = asker
         self._candidate = candidate
         self._memory = memory
+        self._preparation = preparation
         self._cost = Cost()
 
     def run(self) -> SessionReport:
@@ -133,7 +137,7 @@ class SessionPass:
             entry = close_entry(body, session, plan, parts.plan, parts.counter)
             return answer, entry, check_gain(entry, plan, parts.plan, parts.counter)
 
-        got = self._asker.get(session.ref, request, accept)
+        got = self._asker.get(session.ref, request, accept, self._preparation)
         if isinstance(got, Verdict):
             return self._skip(got, session)
         (answer, entry, tokens_after), self._cost = got
@@ -194,6 +198,7 @@ class SessionPass:
         reapplied_at: int | None = None,
     ) -> SessionReport:
         """Commit, if the session is still what it was and still idle."""
+        self._preparation.done()
         blocked: list[Verdict] = []
 
         def gate(tail: SessionTail) -> str | None:

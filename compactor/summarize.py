@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -57,6 +58,10 @@ class Summary:
     calls: int = 0
 
 
+Question = Callable[[], Summary]
+"""Writes the entry's sections; raises `SummaryError` where nothing usable came of it."""
+
+
 class Summarizer(Protocol):
     """An engine that writes entries. It may be called from several threads at once."""
 
@@ -72,8 +77,8 @@ class Summarizer(Protocol):
     def prompt(self) -> str:
         """The version of its instructions: another one is another answer."""
 
-    def summarize(self, request: SummaryRequest) -> Summary:
-        """Write the entry's sections; raises `SummaryError` where nothing usable came of it."""
+    def prepare(self, request: SummaryRequest) -> Question:
+        """Do what can be done ahead of asking; raises `SummaryError` where that can't be."""
 
     def close(self) -> None:
         """Let go of what the engine holds open."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ def build_messages(
     `mark` is random, so that nothing in the transcript can pass for the end of a part. No message
     takes more than `limit` characters, tool output a sixth of that.
     """
-    template = files("compactor").joinpath("prompts", f"{VERSION}.txt").read_text(encoding="utf-8")
+    template = _read_template()
     words = str(int(request.max_tokens * _WORDS_PER_TOKEN))
     system = template.replace("{mark}", mark).replace("{words}", words)
     parts = [
@@ -54,6 +55,11 @@ def build_messages(
         {"role": "system", "content": system},
         {"role": "user", "content": clean_text("\n\n".join(blocks))},
     ]
+
+
+@cache
+def _read_template() -> str:
+    return files("compactor").joinpath("prompts", f"{VERSION}.txt").read_text(encoding="utf-8")
 
 
 def render_messages(messages: Sequence[Message], limit: int) -> str:

@@ -48,8 +48,8 @@ class TokenCounter:
 
     def count(self, text: str) -> int:
         """Return the number of tokens of `text`."""
-        if not text:
-            return 0
+        if len(text) <= _PIECE:
+            return len(self._encoding.encode_ordinary(text)) if text else 0
         return sum(
             len(self._encoding.encode_ordinary(text[at : at + _PIECE]))
             for at in range(0, len(text), _PIECE)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from io import BytesIO
 from typing import TYPE_CHECKING, cast
 
 from session.agent_store import AgentStore, Listed, Record
@@ -21,6 +22,7 @@ from session.store import (
     StoredSession,
     find_conflict,
 )
+from session.tail import read_tail
 from session.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -72,8 +74,13 @@ class MemoryStore(SessionStore, AgentStore):
         return [SessionEntry(SessionRef(_PLACE, _PLACE, key), key) for key in sorted(self.records)]
 
     def peek(self, entry: SessionEntry) -> SessionTail:
-        """Read one session; see `SessionStore`."""
-        return self.load(entry).tail
+        """Read the header and the newest messages; see `SessionStore`."""
+        record = self.records.get(entry.name)
+        tail = None if record is None else read_tail(BytesIO(record.data))
+        if record is None or tail is None:
+            return self.load(entry).tail
+        header, messages, first = tail
+        return SessionTail(entry.ref, header, messages, first, record.in_flight, record.modified)
 
     def load(self, entry: SessionEntry) -> StoredSession:
         """Read one session; see `SessionStore`."""
@@ -99,7 +106,7 @@ class MemoryStore(SessionStore, AgentStore):
         """Replace the projection of one session; see `SessionStore`."""
         with self._mutex:
             try:
-                now = self.load(SessionEntry(session.ref, session.ref.key))
+                now = self._load_again(session)
             except UnreadableSessionError as error:
                 return CommitResult(CommitStatus.CONFLICT, str(error))
             conflict = find_conflict(session, now, change)
@@ -111,6 +118,14 @@ class MemoryStore(SessionStore, AgentStore):
             _, transcript = cast("tuple[SessionEntry, Transcript]", now.version)
             self.records[session.ref.key].data = transcript.project(change)
             return CommitResult(CommitStatus.COMMITTED)
+
+    def _load_again(self, session: StoredSession) -> StoredSession:
+        """Load a session, or take it as it was read where not a byte has changed."""
+        record = self.records.get(session.ref.key)
+        entry, read = cast("tuple[SessionEntry, Transcript]", session.version)
+        if record is None or record.data != read.data:
+            return self.load(entry)
+        return replace(session, in_flight=record.in_flight, modified=record.modified)
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:

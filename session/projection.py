@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from session.message import Message
 
 STAMP_VERSION: Literal[1] = 1
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _NOT_A_SUMMARY = "(nothing)"  # what nanobot stores when there was nothing to say
 
 
@@ -56,7 +57,7 @@ def digest_content(messages: Iterable[Message]) -> str:
 
 def _canonical(message: Message) -> bytes:
     try:
-        text = json.dumps(message.data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        text = _encode(message.data)
     except RecursionError:  # nested deeper than Python writes, though it could read it
         return message.raw
     return text.encode("ascii")

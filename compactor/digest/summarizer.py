@@ -7,6 +7,7 @@ is understood either: a model's entry reads better, this one costs nothing and c
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from compactor.digest.budget import Item, clip_to_tokens, fit_items
@@ -29,7 +30,7 @@ from compactor.errors import FailureKind, SummaryError
 from compactor.summarize import Summary
 
 if TYPE_CHECKING:
-    from compactor.summarize import SummaryRequest
+    from compactor.summarize import Question, SummaryRequest
     from compactor.tokens import TokenCounter
 
 _NARROW, _WIDE = 60, 240  # characters of an extract, at least and at most
@@ -45,6 +46,10 @@ class DigestSummarizer:
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
+
+    def prepare(self, request: SummaryRequest) -> Question:
+        """Return `summarize` for this request; see `Summarizer`."""
+        return partial(self.summarize, request)
 
     def summarize(self, request: SummaryRequest) -> Summary:
         """Return the sections, in at most `request.max_tokens` tokens.

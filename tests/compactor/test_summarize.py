@@ -11,7 +11,7 @@ from compactor.entry import FRAME, Heading, parse_sections
 from compactor.errors import FailureKind, SummaryError
 from compactor.model import Plan
 from compactor.summarize import (
-    Summary,
+    Question,
     SummaryRequest,
     accept_summary,
     build_request,
@@ -44,7 +44,7 @@ class FakeEngine:
     model: str | None = "gpt"
     prompt: str = "v1"
 
-    def summarize(self, request: SummaryRequest) -> Summary:
+    def prepare(self, request: SummaryRequest) -> Question:
         """Write nothing."""
         raise NotImplementedError(request)
 

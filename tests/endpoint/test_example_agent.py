@@ -36,7 +36,6 @@ class Agent:
             env={**os.environ, "OPENAI_API_KEY": "nobody", "PYTHONPATH": str(ROOT)},  # noqa: TID251 - a child needs one
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
             text=True,
         )
 
@@ -71,7 +70,10 @@ def agent(bare: Place, server: Server) -> Iterator[Agent]:
     started = Agent(bare.sessions, server.url)
     yield started
     started.process.kill()
-    started.process.communicate()
+    started.process.wait()
+    for pipe in (started.process.stdin, started.process.stdout):
+        assert pipe is not None
+        pipe.close()
 
 
 def last_asked(server: Server) -> list[str]:
@@ -83,7 +85,7 @@ def last_asked(server: Server) -> list[str]:
 def say_much(agent: Agent, turns: int) -> None:
     """Have a conversation that is worth compacting."""
     for number in range(turns):
-        assert agent.say(f"question {number} " + "word " * 80) == "yes"
+        assert agent.say(f"question {number} " + "word " * 500) == "yes"
 
 
 def compact(bare: Place, invoke: Invoke) -> None:
@@ -137,7 +139,7 @@ def test_who_answers_a_message_from_elsewhere_is_understood(
     }
     server.play(answer("yes"), model="agents-model")
     for number in range(8):
-        agent.say(f"telegram:42 question {number} " + "word " * 80)
+        agent.say(f"telegram:42 question {number} " + "word " * 500)
     asks = answer(None, "tool_calls", tool_calls=[call])
     server.play(asks, answer("I told them"), answer("yes"), model="agents-model")
     assert agent.say("Tell them that the report is ready") == "-> telegram:42: The report is ready"

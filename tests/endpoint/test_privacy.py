@@ -27,6 +27,9 @@ from compactor.errors import FailureKind, SummaryError
 class Broken:
     name, model, prompt = "openai", "test-model", "v1"
 
+    def prepare(self, request):
+        return lambda: self.summarize(request)
+
     def summarize(self, request):
         secret, messages = {SECRET!r}, [message.data for message in request.covered]
         try:
