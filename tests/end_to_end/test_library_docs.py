@@ -1,4 +1,4 @@
-"""The code of docs/library.md runs as it stands."""
+"""The code of the library's pages runs as it stands."""
 
 from __future__ import annotations
 
@@ -12,21 +12,29 @@ import pytest
 
 from tests.end_to_end.support import ROOT
 
-CODE = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "library.md").read_text(), re.DOTALL)
+
+def code_of(page: str) -> list[str]:
+    """Return the code blocks of a page."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+
+
+# Each block of the first page stands alone; those of the second go on from each other.
+CODE = [*code_of("library.md"), "\n".join(code_of("deliveries.md"))]
 
 
 def test_there_is_code_to_run() -> None:
     """An empty list would pass every test below."""
-    assert len(CODE) >= 3
+    assert len(CODE) >= 4
+    assert all("import" in code for code in CODE)
 
 
 @pytest.mark.parametrize("code", CODE, ids=range(len(CODE)))
-def test_the_code_of_the_library_page_runs(
+def test_the_code_of_the_pages_runs(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each block by itself, in a folder of its own."""
+    """In a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, "docs/library.md", "exec"), {"__name__": "docs"})  # noqa: S102 - it is ours
+    exec(compile(code, "docs", "exec"), {"__name__": "docs"})  # noqa: S102 - it is ours
 
 
 def test_a_users_file_passes_a_strict_type_check(tmp_path: Path) -> None:
