@@ -16,7 +16,7 @@ from session import kernel
 from session.adopter import Adopter
 from session.agent_store import AgentStore, Listed, Record
 from session.document import Document
-from session.durable import AREA_NAME, DAMAGED_NAME, prepare_area, recover, swap_file
+from session.durable import AREA_NAME, DAMAGED_NAME, committing, prepare_area, recover, swap_file
 from session.errors import SessionPermissionError, SessionWriteError, UnreadableSessionError
 from session.file_lock import AgentLock, Timeout
 from session.keys import SUFFIX, file_name
@@ -132,7 +132,12 @@ class AgentFiles(AgentStore):
     def announce(self) -> Presence:
         """Leave a sign in the folder, and take the lock that its writers share from now on."""
         self._prepare()
-        return Adopter(self.folder, "library")
+        sign = Adopter(self.folder, "library")
+        try:
+            recover(self.folder, self._lock.held)  # what an agent before us was killed at
+        except OSError as error:
+            _log.warning("folder_not_recovered folder=%s reason=%r", self.folder, str(error))
+        return sign
 
     def _prepare(self) -> Path:
         """Make the folder, its hidden part and the shared lock; returns the hidden part."""
@@ -179,15 +184,16 @@ class AgentFiles(AgentStore):
     ) -> FileIdentity | None:
         """Replace a file where two can't be exchanged: its writers share the lock."""
         temp = area / _new_name()
-        kernel.write_new(temp, content, like=path, keep_times=False, durable=durable)
-        try:
-            with self._lock.held():
-                if FileIdentity.of(path.stat(follow_symlinks=False)) != expected:
-                    return None
-                temp.replace(path)
-                identity = FileIdentity.of(path.stat())
-        finally:
-            temp.unlink(missing_ok=True)
+        with committing(area):
+            kernel.write_new(temp, content, like=path, keep_times=False, durable=durable)
+            try:
+                with self._lock.held():
+                    if FileIdentity.of(path.stat(follow_symlinks=False)) != expected:
+                        return None
+                    temp.replace(path)
+                    identity = FileIdentity.of(path.stat())
+            finally:
+                temp.unlink(missing_ok=True)
         if durable:
             kernel.fsync_folder(path.parent)
         return identity
@@ -197,15 +203,16 @@ class AgentFiles(AgentStore):
     ) -> FileIdentity | None:
         """Make a file, if nobody else has made it meanwhile."""
         temp = area / _new_name()
-        kernel.write_new(temp, content, durable=durable)
-        try:
-            with self._lock.held():
-                kernel.move_new(temp, path)
-                identity = FileIdentity.of(path.stat())
-        except FileExistsError:
-            return None
-        finally:
-            temp.unlink(missing_ok=True)
+        with committing(area):
+            kernel.write_new(temp, content, durable=durable)
+            try:
+                with self._lock.held():
+                    kernel.move_new(temp, path)
+                    identity = FileIdentity.of(path.stat())
+            except FileExistsError:
+                return None
+            finally:
+                temp.unlink(missing_ok=True)
         if durable:
             kernel.fsync_folder(path.parent)
         return identity
@@ -248,7 +255,7 @@ class AgentFiles(AgentStore):
         """Move a file to its place of today; returns where the session is then."""
         try:
             area = self._prepare()
-            with self._lock.held():
+            with committing(area), self._lock.held():
                 move_file(old, new, spare=area / _new_name())
         except FileExistsError:
             return new  # somebody was faster

@@ -23,7 +23,7 @@ from session.model import FileIdentity
 from session.swap import RECORD_SUFFIX, TEMP_SUFFIX, FilePrint, Swap, read_swaps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -44,6 +44,13 @@ def prepare_area(folder: Path) -> Path:
             told = f"{AREA_NAME} must be a folder of our own; move it aside"
             raise NotADirectoryError(errno.ENOTDIR, told, str(area)) from None
     return area
+
+
+@contextlib.contextmanager
+def committing(area: Path) -> Iterator[None]:
+    """Keep recoveries away from files that are being made in the hidden folder."""
+    with kernel.flocked(area / _COMMITS_LOCK, shared=True):
+        yield
 
 
 def swap_file(
@@ -68,8 +75,8 @@ def swap_file(
     `recover` ends it.
     """
     area = prepare_area(live.parent)
-    # A recovery keeps its hands off while this is held, and an open file keeps its inode.
-    with kernel.flocked(area / _COMMITS_LOCK, shared=True), live.open("rb") as held:
+    # An open file keeps its inode.
+    with committing(area), live.open("rb") as held:
         status = os.fstat(held.fileno())
         if FileIdentity.of(status) != expected:
             return None

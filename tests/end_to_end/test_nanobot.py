@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from freezegun import freeze_time
 
-from session import open_store
+from session import SessionManager, open_store
 from tests.end_to_end.support import DATA, SAMPLES, Invoke, copy_sessions, grow
 
 PYTHON = os.environ.get("NANOBOT_PYTHON", "")  # noqa: TID251 - how a tester names it
@@ -84,6 +84,29 @@ def test_nanobot_reads_what_we_wrote(source: Path, keep: int, place: Path, invok
         assert_same_start(key, seen["history"], [message.data for message in session.kept])
         judged += 1
     assert judged >= {"samples": 12, "0.2.2": 8}.get(source.name, 10)
+
+
+@pytest.mark.parametrize("source", [SAMPLES, DATA / "v0.3.5" / "ok"], ids=["samples", "0.3.5 ok"])
+def test_nanobot_reads_what_our_manager_saved(source: Path, place: Path) -> None:
+    """An agent may change from one manager to the other and back."""
+    folder = place / "sessions"
+    copy_sessions(source, folder)
+    before = judge(folder)
+    with SessionManager(folder) as manager:
+        for key in before:
+            session = manager.get_or_create(key)
+            session.add_message("user", "one more")
+            session.metadata["title"] = "A title"
+            manager.save(session)
+
+    after = judge(folder)
+
+    assert len(after) >= 15
+    for key, seen in after.items():
+        assert seen["messages"] == before[key]["messages"] + 1, key
+        assert seen["cursor"] == before[key]["cursor"], key
+        assert seen["summary"] == before[key]["summary"], key
+        assert seen["history"][-1]["content"].endswith("one more"), key
 
 
 def assert_same_start(key: str, history: list[dict[str, Any]], kept: list[dict[str, Any]]) -> None:
