@@ -67,6 +67,8 @@ class AgentFiles(AgentStore):
         try:
             return FileIdentity.of(self._path_of(record).stat(follow_symlinks=False))
         except FileNotFoundError:
+            if not self.folder.exists():  # unmounted, most likely: no session was deleted
+                raise UnreadableSessionError(record.name, "its folder is gone") from None
             return None
         except OSError as error:
             raise _reading(self._path_of(record), error) from error

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from session.errors import SessionConflict, SessionWriteError
-from session.merge import Merge, merge_lines, same_lines
+from session.merge import Merge, merge_lines, merge_tables, same_lines, same_value
 from session.message import Message
 from session.record import CURSOR_KEYS, STAMP_KEY, SUMMARY_KEY, Header
 from session.spelling import Origin, spell_row
@@ -44,8 +44,15 @@ class _Seen:
     def is_now(self, session: Session) -> bool:
         """Whether nothing of it has been changed since."""
         now = (session.covers, session.created_at, session.updated_at)
-        return now == (self.covers, self.created_at, self.updated_at) and _same(
+        return now == (self.covers, self.created_at, self.updated_at) and same_value(
             session.metadata, self.metadata
+        )
+
+    def projection_differs(self, other: _Seen) -> bool:
+        """Whether the two have other cursors or entries."""
+        return self.covers != other.covers or any(
+            not same_value(self.metadata.get(key), other.metadata.get(key))
+            for key in _PROJECTION_KEYS
         )
 
 
@@ -87,7 +94,7 @@ class Binding:
 
     def settle(self, session: Session, written: Record) -> None:
         """Note that a draft was stored; messages that were appended meanwhile are still unsaved."""
-        self._bind(session, written)
+        self._bind(session, written, upto=len(written.document.messages))
         self._seen = self._drafted
 
     def attach(self, session: Session, record: Record) -> None:
@@ -105,15 +112,20 @@ class Binding:
         fresh = [message.data for message in document.messages[merge.shared : merge.taken]]
         self._take_header(session, document, merge)
         session.messages[merge.shared : merge.cut] = fresh
-        self._bind(session, record)
+        self._bind(session, record, upto=merge.taken)
 
-    def _bind(self, session: Session, record: Record) -> None:
-        lines = tuple(message.raw for message in record.document.messages)
-        self._origins = {
-            id(row): Origin(row, line) for row, line in zip(session.messages, lines, strict=False)
-        }
-        self._lines = lines
+    def _bind(self, session: Session, record: Record, *, upto: int) -> None:
+        """Remember what is stored; its first `upto` lines are those of the session's messages."""
+        self._lines = tuple(message.raw for message in record.document.messages)
         self.record = record
+        known = self._origins
+        self._origins = {
+            id(row): Origin(row, line)
+            for row, line in zip(session.messages[:upto], self._lines, strict=False)
+        }
+        for row in session.messages[upto:]:  # not stored there, or not there any more
+            if id(row) in known:
+                self._origins[id(row)] = known[id(row)]
 
     def _spell(self, session: Session) -> list[bytes]:
         """Return the lines of the session's messages."""
@@ -147,39 +159,34 @@ class Binding:
         """Bring all but the messages together, and remember what was stored of it."""
         header = document.header or Header({})
         seen = self._seen or _Seen(0, session.created_at, session.updated_at, {})
-        covers = header.cursor(len(document.messages))
-        created_at, updated_at = _time_of(header, "created_at"), _time_of(header, "updated_at")
-        untouched = self._seen is None and not session.messages
-        if untouched or (self._seen and session.created_at == seen.created_at):
-            session.created_at = created_at or session.created_at
-        if untouched or (self._seen and session.updated_at == seen.updated_at):
-            session.updated_at = updated_at or session.updated_at
-        theirs = deepcopy(header.metadata)
-        moved = covers != seen.covers or any(
-            not _same(theirs.get(key), seen.metadata.get(key)) for key in _PROJECTION_KEYS
+        is_new = self._seen is None and bool(session.messages)  # its times are its agent's
+        stored = _Seen(
+            header.cursor(len(document.messages)),
+            _time_of(header, "created_at") or session.created_at,
+            _time_of(header, "updated_at") or session.updated_at,
+            deepcopy(header.metadata),
         )
+        if session.created_at == seen.created_at and not is_new:
+            session.created_at = stored.created_at
+        if session.updated_at == seen.updated_at and not is_new:
+            session.updated_at = stored.updated_at
+        metadata = merge_tables(seen.metadata, session.metadata, stored.metadata)
         # It stands for their messages, so they must be the first ones of the result.
-        takes_theirs = moved and covers <= merge.taken
-        if takes_theirs:
-            session.last_consolidated = covers
-        mine = dict(session.metadata)
-        merged = dict(theirs)
-        for key in {*mine, *seen.metadata, *theirs}:
-            if key in _PROJECTION_KEYS:
-                keep = not takes_theirs
-            else:
-                keep = not _same(mine.get(key), seen.metadata.get(key))
-            if keep:
-                merged.pop(key, None)
-                merged |= {key: mine[key]} if key in mine else {}
-        self._seen = _Seen(
-            covers,
-            created_at or session.created_at,
-            updated_at or session.updated_at,
-            theirs,
-        )
+        if stored.projection_differs(seen) and stored.covers <= merge.taken:
+            session.last_consolidated = stored.covers
+            _copy_keys(stored.metadata, metadata)
+        else:
+            _copy_keys(session.metadata, metadata)
         session.metadata.clear()
-        session.metadata.update(deepcopy(merged))
+        session.metadata.update(deepcopy(metadata))
+        self._seen = stored
+
+
+def _copy_keys(source: dict[str, Any], target: dict[str, Any]) -> None:
+    """Give `target` the projection of `source`."""
+    for key in _PROJECTION_KEYS:
+        target.pop(key, None)
+        target |= {key: source[key]} if key in source else {}
 
 
 def _time_of(header: Header, name: str) -> datetime | None:
@@ -189,8 +196,3 @@ def _time_of(header: Header, name: str) -> datetime | None:
         return datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
         return None
-
-
-def _same(one: object, other: object) -> bool:
-    """Whether two JSON values are the same; `1` and `true` are equal to Python alone."""
-    return repr(one) == repr(other)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from session.message import decode_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,23 @@ def same_lines(one: Sequence[bytes], other: Sequence[bytes]) -> bool:
 def same_line(one: bytes, other: bytes) -> bool:
     """Whether two lines say the same, however they are spelled (an agent's save spells anew)."""
     return one == other or _canonical(one) == _canonical(other)
+
+
+def merge_tables(
+    base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return `theirs` with what was changed, added or removed in `mine`, key by key."""
+    merged = dict(theirs)
+    for key in {**base, **mine}:
+        if not same_value(mine.get(key), base.get(key)):
+            merged.pop(key, None)
+            merged |= {key: mine[key]} if key in mine else {}
+    return merged
+
+
+def same_value(one: object, other: object) -> bool:
+    """Whether two JSON values are the same; `1` and `true` are equal to Python alone."""
+    return repr(one) == repr(other)
 
 
 def _canonical(line: bytes) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from filelock import FileLock, Timeout
 
-from session.errors import SessionConflict
+from session.errors import SessionConflict, UnreadableSessionError
 from session.jsonl_store import JsonlStore
 from session.keys import file_name
 from session.manager import SessionManager
@@ -253,3 +253,31 @@ def test_a_sign_that_a_dead_agent_left_is_removed(tmp_path: Path) -> None:
     manager, _ = started(tmp_path)
     assert not stale.exists()
     manager.close()
+
+
+def test_a_removed_message_leaves_the_bytes_of_the_others(tmp_path: Path) -> None:
+    """Also where a compaction came in between, and whatever their spelling."""
+    odd = [f'{{ "role":"user",  "content":"n\\u00e9 {number}" }}'.encode() for number in range(4)]
+    path = tmp_path / file_name(KEY)
+    path.write_bytes(session_bytes(0) + b"".join(line + b"\n" for line in odd))
+    manager = SessionManager(tmp_path)
+    session = manager.get_or_create(KEY)
+    session.messages.pop(2)
+    compact(tmp_path, 1)
+    manager.save(session)
+    assert path.read_bytes().split(b"\n")[1:-1] == [odd[0], odd[1], odd[3]]
+    assert session.covers == 1
+
+
+def test_a_folder_that_is_gone_is_an_error_and_empties_no_session(tmp_path: Path) -> None:
+    """It was unmounted, most likely; when it is back, all goes on."""
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    manager, session = started(folder)
+    folder.rename(tmp_path / "away")
+    with pytest.raises(UnreadableSessionError, match="its folder is gone"):
+        manager.get_or_create(KEY)
+    assert len(session.messages) == 8
+    (tmp_path / "away").rename(folder)
+    assert manager.get_or_create(KEY) is session
+    assert len(session.messages) == 8
