@@ -86,7 +86,7 @@ def test_long_conversations_compact_with_the_shipped_configuration(
     (place / "config.toml").write_text(shipped.read_text())
     copy_sessions(SAMPLES, place / "sessions")
 
-    ran = invoke(*ONCE)
+    ran = invoke(*ONCE, "--engine", "digest")
 
     for key in ("telegram:airline-week", "whatsapp:airline-month", "cli:pi-coding"):
         assert ran.session(key)["outcome"] == "compacted"
