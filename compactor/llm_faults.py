@@ -240,7 +240,11 @@ def read_reply(
         raise type_status(status, {"error": fault}, {}, asked, now=now)
     choices = getattr(reply, "choices", None)
     if not isinstance(choices, list) or not choices:
-        raise SummaryError(FailureKind.UNAVAILABLE, "the reply is no chat completion")
+        remedy = (
+            "if that stays so, check that [llm] base_url is the endpoint, up to and including /v1"
+        )
+        problem = "the reply is no chat completion"
+        raise SummaryError(FailureKind.UNAVAILABLE, problem, remedy=remedy)
     choice = choices[0]
     message: Any = getattr(choice, "message", None)
     if not hasattr(message, "content"):

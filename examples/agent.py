@@ -1,5 +1,6 @@
 """A chat agent in about a page, on the `session` library and any OpenAI-compatible endpoint.
 
+    export OPENAI_API_KEY=...  # or any word, for a server that needs none
     python examples/agent.py sessions --base-url http://127.0.0.1:8000/v1 --model my-model
 
 Each line that you type is a message in the session `cli:me`. A line like `telegram:42 Hello` stands

@@ -29,7 +29,8 @@ class Adopter:
     def __init__(self, folder: Path, kind: str) -> None:
         area = prepare_area(folder)
         _remove_stale(area)
-        about = json.dumps({"kind": kind, "pid": os.getpid(), "version": VERSION})
+        self._pid = os.getpid()
+        about = json.dumps({"kind": kind, "pid": self._pid, "version": VERSION})
         self._held = ExitStack()
         while True:
             self._path = area / f"{_PREFIX}{secrets.token_hex(6)}{_SUFFIX}"
@@ -42,8 +43,9 @@ class Adopter:
             return
 
     def close(self) -> None:
-        """Take the sign away."""
-        self._path.unlink(missing_ok=True)
+        """Take the sign away; in a forked child it stays its parent's."""
+        if os.getpid() == self._pid:
+            self._path.unlink(missing_ok=True)
         self._held.close()
 
 

@@ -6,10 +6,12 @@ the original is put aside. Files of older layouts are moved to the name of today
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
 import os
 import secrets
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from session import kernel
@@ -26,13 +28,16 @@ from session.model import FileIdentity
 from session.swap import TEMP_SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from session.agent_store import Presence
 
 _log = logging.getLogger("session")
 _BEGINNING = 1 << 16  # bytes of a file that a list looks at
+_UNFINISHED = (TEMP_SUFFIX, kernel.NEW_SUFFIX)
+_LOCKED = "another agent holds the folder's lock"
+_GONE = "its folder is gone"
 _CHECKPOINT_SUFFIX = ".checkpoint.json"
 
 
@@ -51,6 +56,7 @@ class AgentFiles(AgentStore):
     def read(self, key: str) -> Record:
         """Read a session; see `AgentStore`."""
         path = self.folder / file_name(key)
+        self._catch_up()
         try:
             path = self._locate(key)
             with path.open("rb") as file:
@@ -64,11 +70,12 @@ class AgentFiles(AgentStore):
 
     def version_of(self, record: Record) -> object | None:
         """Return the identity of the file; see `AgentStore`."""
+        self._catch_up()
         try:
             return FileIdentity.of(self._path_of(record).stat(follow_symlinks=False))
         except FileNotFoundError:
             if not self.folder.exists():  # unmounted, most likely: no session was deleted
-                raise UnreadableSessionError(record.name, "its folder is gone") from None
+                raise UnreadableSessionError(record.name, _GONE) from None
             return None
         except OSError as error:
             raise _reading(self._path_of(record), error) from error
@@ -80,9 +87,11 @@ class AgentFiles(AgentStore):
         try:
             identity = self._replace(path, record, document, content, durable=durable)
         except Timeout as error:
-            raise SessionWriteError(path.name, "another agent holds the folder's lock") from error
+            raise SessionWriteError(path.name, _LOCKED) from error
+        except FileNotFoundError:
+            return None  # deleted a moment ago
         except OSError as error:
-            raise SessionWriteError(path.name, tell_reason(error)) from error
+            raise SessionWriteError(path.name, _tell_write(path, error)) from error
         if identity is None or identity.size != len(content):
             return None  # it has changed, or somebody's line was grafted onto it
         if _is_cleared(record.document, document):
@@ -109,11 +118,21 @@ class AgentFiles(AgentStore):
                 for name in (*found, checkpoint):
                     name.unlink(missing_ok=True)
         except Timeout as error:
-            raise SessionWriteError(path.name, "another agent holds the folder's lock") from error
+            raise SessionWriteError(path.name, _LOCKED) from error
         except OSError as error:
             raise SessionWriteError(path.name, tell_reason(error)) from error
         recover(self.folder, self._lock.held)  # what was kept of it goes as well
         return existed
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Hold the folder's lock; see `AgentStore`."""
+        with ExitStack() as held:
+            try:
+                held.enter_context(self._lock.held())
+            except Timeout as error:
+                raise SessionWriteError(str(self.folder), _LOCKED) from error
+            yield
 
     def list_records(self) -> list[Listed]:
         """Return every session of the folder; see `AgentStore`."""
@@ -134,12 +153,22 @@ class AgentFiles(AgentStore):
     def announce(self) -> Presence:
         """Leave a sign in the folder, and take the lock that its writers share from now on."""
         self._prepare()
-        sign = Adopter(self.folder, "library")
+        return Adopter(self.folder, "library")
+
+    def _catch_up(self) -> None:
+        """See to what was written to a file that has lost its place, or left by a killed agent.
+
+        Where nothing of that kind lies in the hidden folder it costs a look at its names.
+        """
         try:
-            recover(self.folder, self._lock.held)  # what an agent before us was killed at
+            with os.scandir(self.folder / AREA_NAME) as found:
+                is_open = any(file.name.endswith(_UNFINISHED) for file in found)
+            if is_open:
+                recover(self.folder, self._lock.held)
+        except FileNotFoundError:
+            return
         except OSError as error:
             _log.warning("folder_not_recovered folder=%s reason=%r", self.folder, str(error))
-        return sign
 
     def _prepare(self) -> Path:
         """Make the folder, its hidden part and the shared lock; returns the hidden part."""
@@ -154,6 +183,8 @@ class AgentFiles(AgentStore):
     def _replace(
         self, path: Path, record: Record, document: Document, content: bytes, *, durable: bool
     ) -> FileIdentity | None:
+        if record.version is not None and not self.folder.exists():
+            raise SessionWriteError(path.name, _GONE)
         area = self._prepare()
         if record.version is None:
             return self._create(area, path, content, durable=durable)
@@ -221,8 +252,8 @@ class AgentFiles(AgentStore):
 
     def _put_aside(self, area: Path, path: Path, original: bytes, document: Document) -> None:
         """Keep a damaged original, once for each damage; what can't be read stays in the file."""
-        lines = [stray.raw for stray in document.strays] or [document.damage.encode()]
-        name = hashlib.sha256(b"\n".join(lines)).hexdigest()[:12]
+        strays = b"\n".join(stray.raw for stray in document.strays)
+        name = hashlib.sha256(original if document.is_irregular else strays).hexdigest()[:12]
         aside = area / DAMAGED_NAME / name
         if (aside / path.name).exists():
             return
@@ -276,6 +307,14 @@ def _new_name() -> str:
 
 def _is_cleared(before: Document, after: Document) -> bool:
     return bool(before.messages) and not after.messages
+
+
+def _tell_write(path: Path, error: OSError) -> str:
+    user = kernel.current_user()
+    if error.errno == errno.EPERM and user is not None and path.stat().st_uid != user:
+        owner = kernel.user_name(path.stat().st_uid)
+        return f"it belongs to {owner}: run the agent as {owner}, or give the file to its user"
+    return tell_reason(error)
 
 
 def _reading(path: Path, error: OSError) -> SessionPermissionError | UnreadableSessionError:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from session.document import Document
     from session.message import Message
     from session.record import Header
@@ -65,6 +67,9 @@ class AgentStore(Protocol):
         All or nothing. With `durable` it survives a power cut. What could not be read of a damaged
         record is put aside before it is written the first time.
         """
+
+    def holding(self) -> AbstractContextManager[None]:
+        """Keep other agents from writing meanwhile, for a save that is overtaken time and again."""
 
     def sync(self, record: Record) -> None:
         """Make durable what is stored."""

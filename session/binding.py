@@ -61,7 +61,7 @@ class Binding:
 
     def __init__(self) -> None:
         self.record: Record | None = None
-        self._lines: tuple[bytes, ...] = ()
+        self._lines: tuple[bytes, ...] | None = None  # None before anything was read
         self._origins: dict[int, Origin] = {}
         self._seen: _Seen | None = None
         self._drafted: _Seen | None = None
@@ -70,10 +70,10 @@ class Binding:
         """Whether the session has anything that is not stored as it should be."""
         if self.record is None or self._seen is None or not self._seen.is_now(session):
             return True
-        if self.record.document.is_irregular or len(session.messages) != len(self._lines):
+        if self.record.document.is_irregular or len(session.messages) != len(self._lines or ()):
             return True
         try:
-            return not same_lines(self._spell(session), self._lines)
+            return not same_lines(self._spell(session), self._lines or ())
         except SessionWriteError:
             return True
 
@@ -106,12 +106,17 @@ class Binding:
         document = record.document
         theirs = [message.raw for message in document.messages]
         mine = self._spell(session)
+        if self._lines and record.version is not None and document.header is None and not theirs:
+            # Nobody clears a session so: the file was emptied by an accident, and memory has it.
+            self._lines, self.record = (), record
+            return
         merge = merge_lines(self._lines, mine, theirs)
         if merge is None:
             raise SessionConflict(session.key, record.name, mine=len(mine), theirs=len(theirs))
         fresh = [message.data for message in document.messages[merge.shared : merge.taken]]
         self._take_header(session, document, merge)
         session.messages[merge.shared : merge.cut] = fresh
+        _drop_repeated(session.messages, fresh, merge.taken)
         self._bind(session, record, upto=merge.taken)
 
     def _bind(self, session: Session, record: Record, *, upto: int) -> None:
@@ -146,7 +151,7 @@ class Binding:
         times = {"created_at": session.created_at, "updated_at": session.updated_at}
         for name, time in times.items():
             if stored is None or name not in fields or time != getattr(seen, name, None):
-                fields[name] = time.isoformat()
+                fields[name] = self._spell_time(session, name, time)
         fields["metadata"] = session.metadata
         header = Header(fields | dict.fromkeys(CURSOR_KEYS, session.covers))
         try:
@@ -154,6 +159,12 @@ class Binding:
         except (TypeError, ValueError, RecursionError) as error:
             raise SessionWriteError(session.key, f"its metadata is no JSON: {error}") from error
         return Header(deepcopy(header.fields))
+
+    def _spell_time(self, session: Session, name: str, time: object) -> str:
+        if not isinstance(time, datetime):
+            problem = f"its {name} is a {type(time).__name__}, not a datetime"
+            raise SessionWriteError(session.key, problem)
+        return time.isoformat()
 
     def _take_header(self, session: Session, document: Document, merge: Merge) -> None:
         """Bring all but the messages together, and remember what was stored of it."""
@@ -180,6 +191,13 @@ class Binding:
         session.metadata.clear()
         session.metadata.update(deepcopy(metadata))
         self._seen = stored
+
+
+def _drop_repeated(messages: list[dict[str, Any]], fresh: list[dict[str, Any]], at: int) -> None:
+    """Drop deliveries behind `at` that somebody else has stored meanwhile."""
+    stored = {row["_delivery_id"] for row in fresh if isinstance(row.get("_delivery_id"), str)}
+    if stored:
+        messages[at:] = [row for row in messages[at:] if row.get("_delivery_id") not in stored]
 
 
 def _copy_keys(source: dict[str, Any], target: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ the manager afresh each time, and merging with what others wrote meanwhile is th
 from __future__ import annotations
 
 import logging
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from session.channels import Address, Channels
 
 _log = logging.getLogger("session")
+_one_at_a_time = threading.Lock()  # so that two threads don't both find nothing and record it
 
 
 class RecordingSession(Protocol):
@@ -135,13 +137,14 @@ class DeliveryRecorder:
         try:
             target = self._channels.target(address)
             key = target.key
-            session = self._manager.get_or_create(key)
-            repeated = delivery.is_in(session.messages)
-            if not repeated:
-                marks = delivery.fields(key, target.recipient)
-                session.add_message("assistant", delivery.content, **marks)
-            # Also what is there already: it may be there since an attempt that could not save it.
-            self._manager.save(session)
+            with _one_at_a_time:
+                session = self._manager.get_or_create(key)
+                repeated = delivery.is_in(session.messages)
+                if not repeated:
+                    marks = delivery.fields(key, target.recipient)
+                    session.add_message("assistant", delivery.content, **marks)
+                # Also what is there already: an attempt may not have been able to save it.
+                self._manager.save(session)
         except Exception as error:  # noqa: BLE001 - the message is out: whatever it is, don't raise
             # No traceback, and of a foreign error only its type: its text might quote the message.
             told = error if isinstance(error, SessionError | OSError) else ""

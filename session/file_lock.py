@@ -33,7 +33,8 @@ class AgentLock:
         self._path = folder / AGENT_LOCK_NAME
         self._pace = pace
         self._free_at = 0.0
-        self._mutex = threading.Lock()
+        self._mutex = threading.RLock()
+        self._is_held = False  # by the thread that has the mutex
         self._never = threading.Event()
 
     @property
@@ -49,6 +50,8 @@ class AgentLock:
     def held(self) -> Iterator[None]:
         """Hold the lock; raises `filelock.Timeout` if nobody gives it up for five seconds.
 
+        A thread that holds it may take it again.
+
         It does not make the file: that it is there tells us that an agent takes it, and one made
         by another user would keep the agent out.
         """
@@ -56,12 +59,17 @@ class AgentLock:
             yield
             return
         with self._mutex:
+            if self._is_held:
+                yield
+                return
             self._never.wait(max(0.0, self._free_at - time.monotonic()))
             try:
                 lock = FileLock(self._path)
                 with lock.acquire(timeout=PATIENCE_SECONDS, poll_interval=_POLL_SECONDS):
+                    self._is_held = True
                     yield
             finally:
+                self._is_held = False
                 self._free_at = time.monotonic() + self._pace
 
 

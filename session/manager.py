@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from session.agent_store import AgentStore, Record
 
 _log = logging.getLogger("session")
-_ATTEMPTS = 20  # how often a save starts over because somebody else has just saved
+_ATTEMPTS = 3  # how often a save starts over because somebody else has just saved
 CACHED_SESSIONS = 128
 
 
@@ -81,13 +81,11 @@ class SessionManager:
             binding = self._bindings.get(session) or Binding()
             if binding.record is None:
                 binding.attach(session, self._store.read(session.key))
-            for _ in range(_ATTEMPTS):
-                record = self._save_once(session, binding, fsync=fsync)
-                if record is not None:
-                    break
-                binding.attach(session, self._store.read(session.key))
-            else:
-                raise SessionWriteError(session.key, "somebody else keeps changing it")
+            if not self._save_merging(session, binding, fsync=fsync):
+                with self._store.holding():  # others were faster each time
+                    binding.attach(session, self._store.read(session.key))
+                    if not self._save_merging(session, binding, fsync=fsync):
+                        raise SessionWriteError(session.key, "somebody else keeps changing it")
             self._remember(session, binding)
 
     def flush_all(self) -> int:
@@ -136,6 +134,14 @@ class SessionManager:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _save_merging(self, session: Session, binding: Binding, *, fsync: bool) -> bool:
+        """Store a session, merging what others have stored meanwhile; False if that goes on."""
+        for _ in range(_ATTEMPTS):
+            if self._save_once(session, binding, fsync=fsync) is not None:
+                return True
+            binding.attach(session, self._store.read(session.key))
+        return False
 
     def _save_once(self, session: Session, binding: Binding, *, fsync: bool) -> Record | None:
         """Store a session if the store has what we think; None where it has something else."""

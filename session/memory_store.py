@@ -61,7 +61,7 @@ class MemoryStore(SessionStore, AgentStore):
     def __init__(self, records: dict[str, MemoryRecord] | None = None) -> None:
         self.records = {} if records is None else records
         self.agents = 0  # that have announced themselves
-        self._mutex = threading.Lock()
+        self._mutex = threading.RLock()
         self._worker = threading.Lock()
 
     @property
@@ -159,6 +159,12 @@ class MemoryStore(SessionStore, AgentStore):
             stored = self.records.setdefault(record.key, MemoryRecord(data))
             stored.data = data
         return Record(record.key, record.name, data, document)
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Keep others from writing; see `AgentStore`."""
+        with self._mutex:
+            yield
 
     def sync(self, record: Record) -> None:
         """Do nothing: it is as durable as it will ever be; see `AgentStore`."""

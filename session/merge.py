@@ -26,21 +26,31 @@ class Merge:
 
 
 def merge_lines(
-    base: Sequence[bytes], mine: Sequence[bytes], theirs: Sequence[bytes]
+    base: Sequence[bytes] | None, mine: Sequence[bytes], theirs: Sequence[bytes]
 ) -> Merge | None:
     """Return how to merge what both have done to `base`, or None where that can't be said.
 
     Who has done nothing takes what the other has. Where one of two that grew is the beginning of
     the other, the longer one is the result; where both grew from the same beginning, theirs comes
-    first, since it was stored first.
+    first, since it was stored first. What they have cleared stays cleared, and what was said here
+    since then is kept. `base` is None where nobody knows what both began with.
     """
     shared = count_shared(mine, theirs)
+    if base is None:
+        goes_on = shared in {len(mine), len(theirs)}
+        return Merge(shared, shared, len(theirs)) if goes_on else None
     if shared == len(mine) == len(theirs) or same_lines(theirs, base):
         return Merge(shared, shared, shared)  # they have done nothing: mine stands
     if same_lines(mine, base):
         return Merge(shared, len(mine), len(theirs))
     if count_shared(mine, base) < len(base):
         return None  # messages were removed or changed here, and something happened there
+    return _merge_grown(base, theirs, shared)
+
+
+def _merge_grown(base: Sequence[bytes], theirs: Sequence[bytes], shared: int) -> Merge | None:
+    if not theirs:
+        return Merge(0, len(base), 0)
     if shared == len(theirs):
         return Merge(shared, shared, shared)
     if count_shared(theirs, base) < len(base):

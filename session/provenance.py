@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 
 TOOL = "message"
 DELIVERY_ID_KEY = "_delivery_id"
-_SAYS_NO = re.compile(r'"(?:ok|success|sent)"\s*:\s*false')  # as Slack's own answers do
-# A call that nanobot swallowed ends so: "Message acknowledged for telegram:42 (not delivered)".
-_NOT_DELIVERED = "(not delivered)"
+# As Slack's own answers do, as nanobot ends a call that it swallowed ("Message acknowledged for
+# telegram:42 (not delivered)"), and as people put it.
+_SAYS_NO = re.compile(
+    r"""["'](?:ok|success|sent)["']\s*:\s*(?:false|0)\b|["']status["']\s*:\s*["'](?:error|fail)"""
+    r"|not (?:be )?(?:delivered|sent)|failed to (?:send|deliver)|delivery failed|\bhttp [45]\d\d\b"
+)
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _ERROR_WORD = re.compile(
     r".*error|.*exception|abort(ed)?|bad|cancell?ed|cannot|couldn?|denied|errno|errors"
@@ -106,14 +109,14 @@ def confirms_delivery(result: str) -> bool:
     """Whether a tool's result says that the message is out.
 
     nanobot's begins with `Message sent to`. Anything is taken for a confirmation that is not empty,
-    does not begin with an error word (`Error`, `TimeoutError`), has no `"ok": false`, and does not
-    end in nanobot's `(not delivered)`.
+    does not begin with an error word (`Error`, `TimeoutError`), and says nowhere that it was not
+    delivered (`"ok": false`, `(not delivered)`, `failed to send`, `HTTP 500`).
     """
     text = result.casefold().strip()
-    found = _FIRST_WORD.search(text)
-    if found is None or text.endswith(_NOT_DELIVERED) or _SAYS_NO.search(text):
+    if not text or _SAYS_NO.search(text):
         return False
-    return not _ERROR_WORD.fullmatch(found.group())
+    found = _FIRST_WORD.search(text)
+    return found is None or not _ERROR_WORD.fullmatch(found.group())
 
 
 def find_tool_sends(

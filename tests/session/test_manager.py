@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import json
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from freezegun import freeze_time
 
-from session.errors import SessionWriteError
+from session.errors import SessionConflict, SessionWriteError
 from session.keys import file_name
 from session.live import Session
 from session.manager import SessionManager
@@ -316,14 +317,21 @@ def test_a_session_of_the_agents_own_making_can_be_saved(manager: SessionManager
     assert texts(manager.get_or_create("cli:import")) == ["from elsewhere"]
 
 
-def test_a_session_of_the_agents_own_making_is_added_to_what_is_stored(
+def test_a_session_of_the_agents_own_making_never_mixes_with_one_that_is_stored(
     manager: SessionManager, tmp_path: Path
 ) -> None:
-    """It does not write over a conversation that it has not read."""
+    """Nobody knows what it began with: it may go on from the stored one, or it is a conflict."""
     store_file(tmp_path / "sessions", session_bytes(1))
-    session = Session(KEY, [{"role": "user", "content": "new"}])
-    manager.save(session)
-    assert texts(session) == ["question 1", "answer 1 / né", "new"]
+    with pytest.raises(SessionConflict):
+        manager.save(Session(KEY, [{"role": "user", "content": "new"}]))
+    copied = copy.deepcopy(manager.get_or_create(KEY))
+    copied.add_message("user", "more")
+    manager.save(copied)
+    assert texts(manager.get_or_create(KEY)) == ["question 1", "answer 1 / né", "more"]
+    del copied.messages[0]
+    again = copy.deepcopy(copied)
+    with pytest.raises(SessionConflict):
+        manager.save(again)
 
 
 def test_a_store_can_stand_in_for_a_folder() -> None:

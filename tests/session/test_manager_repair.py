@@ -94,6 +94,20 @@ def test_an_original_is_put_aside_once(tmp_path: Path) -> None:
     assert [m["content"] for m in session.messages[-4:]] == ["a", "a", "b", "b"]
 
 
+def test_each_damage_of_a_header_is_put_aside(tmp_path: Path) -> None:
+    """The same kind of damage, another content."""
+    for text in ("first", "second"):
+        header = file_bytes(header_fields(metadata=[text]))
+        file_of(tmp_path).write_bytes(header + b"\n".join([*LINES, b""]))
+        manager = SessionManager(tmp_path)
+        session = manager.get_or_create(KEY)
+        session.add_message("user", text)
+        manager.save(session)
+    kept = b"".join(path.read_bytes() for path in asides(tmp_path))
+    assert b"first" in kept
+    assert b"second" in kept
+
+
 def test_clearing_a_damaged_session_keeps_nothing_of_it(tmp_path: Path) -> None:
     """Who clears a conversation means all of it, also what was put aside before."""
     file_of(tmp_path).write_bytes(DAMAGE["garbage between"][0])

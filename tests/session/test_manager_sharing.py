@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -200,7 +202,96 @@ def test_a_deleted_session_is_gone_for_those_who_had_nothing_to_add(tmp_path: Pa
     assert manager.get_or_create(KEY).messages == []
     assert session.metadata == {}
     other.save(kept)
-    assert texts(stored(tmp_path)) == ["question 1", "answer 1 / né", "not saved yet"]
+    assert texts(stored(tmp_path)) == ["not saved yet"]
+
+
+def test_what_was_cleared_stays_cleared_and_what_was_said_since_is_kept(tmp_path: Path) -> None:
+    """A second agent had not saved yet: its message stands alone."""
+    manager, session = started(tmp_path)
+    other = SessionManager(tmp_path)
+    theirs = other.get_or_create(KEY)
+    theirs.add_message("user", "said since")
+    session.clear()
+    manager.save(session)
+    other.save(theirs)
+    assert texts(stored(tmp_path)) == texts(theirs) == ["said since"]
+
+
+@pytest.mark.parametrize("unsaved", [False, True])
+def test_a_file_that_was_emptied_by_accident_is_written_again(
+    tmp_path: Path, unsaved: bool
+) -> None:
+    """That is how no agent clears a session: memory has what was in it, entry and all."""
+    manager, session = started(tmp_path)
+    compact(tmp_path, 6)
+    manager.get_or_create(KEY)
+    if unsaved:
+        session.add_message("user", "one more")
+    (tmp_path / file_name(KEY)).write_bytes(b"")
+    assert manager.get_or_create(KEY) is session
+    manager.flush_all()
+    again = stored(tmp_path)
+    assert len(again.messages) == 8 + unsaved
+    assert (again.covers, again.summary) == (6, "What was said.")
+
+
+def test_a_line_written_through_an_old_handle_is_found(tmp_path: Path) -> None:
+    """Somebody had the file open while it was replaced, by an agent or by the worker."""
+    manager, session = started(tmp_path)
+    path = tmp_path / file_name(KEY)
+    for number, replace in enumerate(
+        (partial(manager.save, session), partial(compact, tmp_path, 4))
+    ):
+        with path.open("ab", buffering=0) as late:
+            session.add_message("user", f"meanwhile {number}")
+            manager.save(session)
+            replace()
+            late.write(b'{"role": "user", "content": "late"}\n')
+        assert texts(manager.get_or_create(KEY))[-1] == "late"
+        assert texts(stored(tmp_path)).count("late") == number + 1
+    kinds = {found.suffix for found in (tmp_path / ".compactor").iterdir()}
+    assert ".tmp" not in kinds
+
+
+def test_a_delivery_that_two_agents_recorded_stands_once(tmp_path: Path) -> None:
+    """Both had looked before either had saved."""
+    manager, session = started(tmp_path)
+    other = SessionManager(tmp_path)
+    theirs = other.get_or_create(KEY)
+    for one in (session, theirs):
+        one.add_message("assistant", "Ready", _channel_delivery=True, _delivery_id="d1")
+    other.save(theirs)
+    manager.save(session)
+    assert texts(session) == texts(stored(tmp_path))
+    assert texts(session).count("Ready") == 1
+
+
+def test_a_slow_writer_is_not_starved_by_a_busy_one(tmp_path: Path) -> None:
+    """After some vain tries it keeps the other from writing while it merges."""
+    manager, session = started(tmp_path)
+    busy = SessionManager(tmp_path)
+    stop = threading.Event()
+    done: list[int] = []
+
+    def save_all_the_time() -> None:
+        theirs = busy.get_or_create(KEY)
+        while not stop.is_set():
+            theirs.add_message("user", "theirs")
+            busy.save(theirs)
+            done.append(1)
+
+    thread = threading.Thread(target=save_all_the_time)
+    thread.start()
+    try:
+        for number in range(20):
+            session.add_message("user", f"mine {number}")
+            manager.save(session)
+    finally:
+        stop.set()
+        thread.join()
+    said = texts(stored(tmp_path))
+    assert [text for text in said if text.startswith("mine")] == [f"mine {n}" for n in range(20)]
+    assert said.count("theirs") == len(done)
 
 
 def test_metadata_is_merged_key_by_key(tmp_path: Path) -> None:
