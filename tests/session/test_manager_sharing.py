@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -235,22 +234,21 @@ def test_a_file_that_was_emptied_by_accident_is_written_again(
     assert (again.covers, again.summary) == (6, "What was said.")
 
 
-def test_a_line_written_through_an_old_handle_is_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize("replaced_by", ["agent", "worker"])
+def test_a_line_written_through_an_old_handle_is_found(tmp_path: Path, replaced_by: str) -> None:
     """Somebody had the file open while it was replaced, by an agent or by the worker."""
     manager, session = started(tmp_path)
-    path = tmp_path / file_name(KEY)
-    for number, replace in enumerate(
-        (partial(manager.save, session), partial(compact, tmp_path, 4))
-    ):
-        with path.open("ab", buffering=0) as late:
-            session.add_message("user", f"meanwhile {number}")
+    with (tmp_path / file_name(KEY)).open("ab", buffering=0) as late:
+        if replaced_by == "agent":
+            session.add_message("user", "meanwhile")
             manager.save(session)
-            replace()
-            late.write(b'{"role": "user", "content": "late"}\n')
-        assert texts(manager.get_or_create(KEY))[-1] == "late"
-        assert texts(stored(tmp_path)).count("late") == number + 1
-    kinds = {found.suffix for found in (tmp_path / ".compactor").iterdir()}
-    assert ".tmp" not in kinds
+        else:
+            compact(tmp_path, 4)
+        late.write(b'{"role": "user", "content": "late"}\n')
+    assert texts(manager.get_or_create(KEY))[-1] == "late"
+    assert texts(stored(tmp_path)).count("late") == 1
+    manager.get_or_create(KEY)
+    assert not list(tmp_path.glob(".compactor/*.tmp"))
 
 
 def test_a_delivery_that_two_agents_recorded_stands_once(tmp_path: Path) -> None:
