@@ -106,6 +106,8 @@ def test_what_no_result_confirms_is_nothing(rows: list[Any]) -> None:
         '{"ok": true, "ts": "1732876543.0001"}',
         "200 OK",
         "Delivered. No errors.",
+        "✅",
+        "1732876543.0001",
     ],
 )
 def test_a_result_that_tells_of_no_error_confirms(told: str) -> None:
@@ -132,6 +134,14 @@ def test_a_result_that_tells_of_no_error_confirms(told: str) -> None:
         '{"error": "chat not found"}',
         '{"channel": "C1", "ok" : false}',
         "Message acknowledged for telegram:42 (not delivered)",
+        "Message acknowledged for telegram:42 (not delivered).",
+        "Message could not be delivered",
+        "Delivery failed: chat not found",
+        "Message failed to send to telegram:42",
+        '{"status": "error", "code": 3}',
+        "{'ok': False}",
+        '{"success":0}',
+        "HTTP 500",
     ],
 )
 def test_a_result_that_tells_of_an_error_confirms_nothing(told: str) -> None:
