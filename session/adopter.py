@@ -19,7 +19,7 @@ from session.durable import prepare_area
 if TYPE_CHECKING:
     from pathlib import Path
 
-_PREFIX, _SUFFIX = "adopter-", ".json"
+SIGN_PREFIX, _SUFFIX = "adopter-", ".json"
 VERSION = 1
 
 
@@ -33,7 +33,7 @@ class Adopter:
         about = json.dumps({"kind": kind, "pid": self._pid, "version": VERSION})
         self._held = ExitStack()
         while True:
-            self._path = area / f"{_PREFIX}{secrets.token_hex(6)}{_SUFFIX}"
+            self._path = area / f"{SIGN_PREFIX}{secrets.token_hex(6)}{_SUFFIX}"
             self._held.enter_context(kernel.flocked(self._path, shared=True))
             try:
                 with self._path.open("r+") as file:
@@ -50,7 +50,7 @@ class Adopter:
 
 
 def _remove_stale(area: Path) -> None:
-    for path in area.glob(f"{_PREFIX}*{_SUFFIX}"):
+    for path in area.glob(f"{SIGN_PREFIX}*{_SUFFIX}"):
         with kernel.flocked(path, wait=False) as alone:
             if alone:
                 path.unlink(missing_ok=True)

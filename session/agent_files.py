@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from session import kernel
-from session.adopter import Adopter
+from session.adopter import SIGN_PREFIX, Adopter
 from session.agent_store import AgentStore, Listed, Record
 from session.document import Document
 from session.durable import AREA_NAME, DAMAGED_NAME, committing, prepare_area, recover, swap_file
@@ -25,7 +25,7 @@ from session.keys import SUFFIX, file_name
 from session.layouts import find_old_files, move_file
 from session.listing import list_folder, tell_reason
 from session.model import FileIdentity
-from session.swap import TEMP_SUFFIX
+from session.swap import LINK_SUFFIX, RECORD_SUFFIX, TEMP_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("session")
 _BEGINNING = 1 << 16  # bytes of a file that a list looks at
-_UNFINISHED = (TEMP_SUFFIX, kernel.NEW_SUFFIX)
+_UNFINISHED = (TEMP_SUFFIX, RECORD_SUFFIX, LINK_SUFFIX, kernel.NEW_SUFFIX)
 _LOCKED = "another agent holds the folder's lock"
 _GONE = "its folder is gone"
 _CHECKPOINT_SUFFIX = ".checkpoint.json"
@@ -162,8 +162,11 @@ class AgentFiles(AgentStore):
         """
         try:
             with os.scandir(self.folder / AREA_NAME) as found:
-                is_open = any(file.name.endswith(_UNFINISHED) for file in found)
-            if is_open:
+                unfinished = any(
+                    file.name.endswith(_UNFINISHED) and not file.name.startswith(SIGN_PREFIX)
+                    for file in found
+                )
+            if unfinished:
                 recover(self.folder, self._lock.held)
         except FileNotFoundError:
             return

@@ -1,0 +1,404 @@
+"""When a live session of nanobot's takes over what its file says; the real one is in tests/nanobot.
+
+`Memory` stands for nanobot's session manager: it reads a file once, and writes what it has.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loguru import logger
+
+from session.keys import file_name
+from session.nanobot_adoption import Adoption, Ruling, Side, Written, follow_files, rule_on
+
+KEY = "websocket:1"
+THEN = datetime(2026, 11, 30, 9, 0)  # noqa: DTZ001 - naive, as nanobot writes it
+EMPTY = Written(0, None, None)
+OURS = Written(4, {"text": "entry", "last_active": ""}, {"version": 1})
+OTHER = Written(2, {"text": "another", "last_active": ""}, None)
+
+
+def test_only_the_projection_in_the_file_may_move() -> None:
+    """The session is as it was, nobody talks, and memory said what the file said."""
+    assert rule(Side(OURS, THEN)) is Ruling.ADOPT
+
+
+def test_a_projection_that_was_taken_back_is_adopted_too() -> None:
+    """An undo is a move like any other."""
+    assert rule(Side(EMPTY, THEN), Side(OURS, THEN), agreed=OURS) is Ruling.ADOPT
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"file": Side(EMPTY, THEN)}, Ruling.SAME),
+        ({"memory": Side(OTHER, THEN)}, Ruling.MEMORY_MOVED),
+        ({"agreed": None}, Ruling.MEMORY_MOVED),
+        ({"agreed": OTHER}, Ruling.MEMORY_MOVED),
+        ({"file": Side(OURS, THEN + timedelta(microseconds=1))}, Ruling.SPOKEN),
+        ({"file": Side(OURS, THEN.replace(tzinfo=UTC))}, Ruling.SPOKEN),
+        ({"file": Side(OURS, None)}, Ruling.SPOKEN),
+        ({"is_busy": True}, Ruling.BUSY),
+        ({"unasked_seconds": 4.9}, Ruling.JUST_ASKED),
+        ({"message_count": 3}, Ruling.BEYOND),
+    ],
+)
+def test_in_every_doubt_memory_stands(changed: dict[str, Any], expected: Ruling) -> None:
+    """Whatever else moved, the worker applies its entry again later."""
+    assert rule(**changed) is expected
+
+
+def rule(
+    file: Side = Side(OURS, THEN),  # noqa: B008 - a value
+    memory: Side = Side(EMPTY, THEN),  # noqa: B008 - a value
+    *,
+    agreed: Written | None = EMPTY,
+    message_count: int = 4,
+    is_busy: bool = False,
+    unasked_seconds: float = 5.0,
+) -> Ruling:
+    """Ask, with everything as it should be but for what a test changes."""
+    return rule_on(
+        file,
+        memory,
+        agreed=agreed,
+        message_count=message_count,
+        is_busy=is_busy,
+        unasked_seconds=unasked_seconds,
+    )
+
+
+@dataclass
+class Live:
+    """A session in memory, with the fields of nanobot's."""
+
+    key: str
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    updated_at: datetime = THEN
+    last_consolidated: int = 0
+    provider_state: object = None
+
+    @property
+    def written(self) -> Written:
+        """Its projection."""
+        return Written.in_memory(self)
+
+
+class Memory:
+    """A session manager that never looks at a file twice."""
+
+    def __init__(self, folder: Path) -> None:
+        self.sessions_dir = folder
+        self.cache: dict[str, Live] = {}
+        self.locked = 0
+        self.get_or_create: Callable[[str], Any] = self._get_or_create
+        self.save: Callable[..., None] = self._save
+
+    def _get_or_create(self, key: str) -> Live:
+        if key not in self.cache:
+            self.cache[key] = self._load(key)
+        return self.cache[key]
+
+    def _load(self, key: str) -> Live:
+        path = self._get_session_path(key)
+        if not path.exists():
+            return Live(key)
+        header, *rows = [json.loads(line) for line in path.read_text().splitlines()]
+        at = datetime.fromisoformat(header["updated_at"])
+        return Live(key, rows, header["metadata"], at, header["last_archived"])
+
+    def _save(self, session: Live, *, fsync: bool = False) -> None:
+        assert isinstance(fsync, bool)
+        write(self._get_session_path(session.key), session)
+        self.cache[session.key] = session
+
+    def _get_session_path(self, key: str) -> Path:
+        return self.sessions_dir / file_name(key)
+
+    @contextmanager
+    def locked_session_files(self) -> Iterator[None]:
+        """The lock of the folder."""
+        self.locked += 1
+        yield
+
+
+def write(path: Path, session: Live) -> None:
+    """Write a session as nanobot does: another file in the place of the one that was there."""
+    cursors = dict.fromkeys(["last_archived", "last_consolidated"], session.last_consolidated)
+    header = {"_type": "metadata", "updated_at": session.updated_at.isoformat(), **cursors}
+    rows = [header | {"metadata": session.metadata}, *session.messages]
+    spare = path.with_suffix(".spare")
+    spare.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    spare.replace(path)
+
+
+@dataclass
+class Beside:
+    """A live manager with the plugin, a clock, and a worker beside it."""
+
+    manager: Memory
+    now: float = 100.0
+
+    @property
+    def path(self) -> Path:
+        """The file of the session."""
+        return self.manager.sessions_dir / file_name(KEY)
+
+    def ask(self, *, after: float = 10.0) -> Live:
+        """Ask for the session so many seconds later."""
+        self.now += after
+        live: Live = self.manager.get_or_create(KEY)
+        return live
+
+    def save(self, session: Live, *, after: float = 10.0) -> None:
+        """Save it so many seconds later."""
+        self.now += after
+        self.manager.save(session, fsync=True)
+
+    def compact(self, written: Written = OURS) -> None:
+        """Write another projection into the file, as the worker does."""
+        found = Memory(self.manager.sessions_dir).get_or_create(KEY)
+        found.last_consolidated = written.covers
+        found.metadata = {
+            "title": "kept",
+            "_last_summary": written.summary,
+            "_compaction": written.stamp,
+        }
+        write(self.path, found)
+
+    def in_file(self) -> Written:
+        """The projection in the file."""
+        found: Live = Memory(self.manager.sessions_dir).get_or_create(KEY)
+        return found.written
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Beside:
+    """A session of four messages that nanobot has saved and the plugin has seen."""
+    made = Beside(Memory(tmp_path))
+    Adoption(made.manager, clock=lambda: made.now).start()
+    session = made.ask()
+    session.messages = [{"role": "user", "content": str(number)} for number in range(4)]
+    session.metadata["title"] = "A title"
+    made.save(session)
+    return made
+
+
+@pytest.fixture
+def said() -> Iterator[list[str]]:
+    """What the log says, from warnings up."""
+    lines: list[str] = []
+    added = logger.add(lambda line: lines.append(str(line)), level="WARNING", format="{message}")
+    yield lines
+    logger.remove(added)
+
+
+def test_the_next_ask_sees_a_compaction(beside: Beside) -> None:
+    """The same object, in place; what else is in its metadata stays as it is in memory."""
+    before = beside.ask()
+    before.provider_state = object()
+    beside.compact()
+
+    after = beside.ask()
+
+    assert after is before
+    assert after.written == OURS
+    assert after.metadata["title"] == "A title"
+    assert after.provider_state is None
+
+
+def test_a_new_session_that_was_never_asked_for_again_sees_it_too(beside: Beside) -> None:
+    """The last thing that happened to it was a save."""
+    beside.compact()
+
+    assert beside.ask().written == OURS
+
+
+def test_a_save_sees_it_first(beside: Beside) -> None:
+    """As at nanobot's end, when everything is saved once more; under the folder's lock."""
+    session = beside.ask()
+    beside.compact()
+    beside.manager.locked = 0
+
+    beside.save(session)
+
+    assert beside.in_file() == OURS
+    assert beside.manager.locked == 1
+
+
+def test_a_session_that_was_just_asked_for_is_compacted_later(beside: Beside) -> None:
+    """A turn may have begun; when it is quiet again the file is still there to be seen."""
+    beside.ask()
+    beside.compact()
+
+    assert beside.ask(after=4.0).written == EMPTY
+    assert beside.ask(after=4.0).written == EMPTY
+    assert beside.ask(after=6.0).written == OURS
+
+
+@pytest.mark.parametrize("key", ["pending_user_turn", "runtime_checkpoint"])
+def test_a_running_turn_keeps_its_memory(beside: Beside, key: str) -> None:
+    """Its save writes the compaction over."""
+    session = beside.ask()
+    session.metadata[key] = {"any": "thing"}
+    beside.compact()
+
+    beside.save(session)
+
+    assert session.written == beside.in_file() == EMPTY
+
+
+def test_what_was_said_meanwhile_keeps_its_memory(beside: Beside) -> None:
+    """A message that only memory has is never put behind a cursor that does not know it."""
+    session = beside.ask()
+    beside.compact()
+    session.messages.append({"role": "user", "content": "new"})
+    session.updated_at += timedelta(seconds=1)
+
+    beside.save(session)
+
+    assert session.written == beside.in_file() == EMPTY
+
+
+def test_nanobots_own_compaction_is_not_taken_back(beside: Beside) -> None:
+    """Memory moved, and the file did not follow yet."""
+    session = beside.ask()
+    session.last_consolidated = OTHER.covers
+    session.metadata["_last_summary"] = OTHER.summary
+
+    assert beside.ask().written == OTHER
+    beside.save(session)
+    assert beside.in_file() == OTHER
+    beside.compact()
+    assert beside.ask().written == OURS
+
+
+def test_a_session_that_is_saved_unseen_is_what_it_is(beside: Beside) -> None:
+    """As a fork is: made in memory, and never asked for."""
+    made = Live(KEY, [{"role": "user", "content": "other"}] * 4)
+    beside.compact()
+
+    beside.save(made)
+
+    assert made.written == beside.in_file() == EMPTY
+
+
+def test_a_session_that_was_in_memory_before_the_plugin_sees_it_at_once(beside: Beside) -> None:
+    """What its file said when it was loaded is what it says itself."""
+    manager = Memory(beside.manager.sessions_dir)
+    session = manager.get_or_create(KEY)
+    beside.compact()
+    follow_files(manager)
+
+    manager.get_or_create(KEY)
+
+    assert session.written == OURS
+
+
+def test_an_undo_is_seen_as_well(beside: Beside) -> None:
+    """The entry goes where the file has none."""
+    beside.compact()
+    beside.ask()
+    found = Memory(beside.manager.sessions_dir).get_or_create(KEY)
+    write(beside.path, replace(found, metadata={}, last_consolidated=0))
+
+    session = beside.ask()
+
+    assert session.written == EMPTY
+    assert "_last_summary" not in session.metadata
+
+
+def test_an_unchanged_file_is_not_read(
+    beside: Beside, monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
+    """One `stat` for each ask."""
+    beside.ask()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(Path, "open", refuse)
+    beside.ask()
+
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"SECRET\n", b"[]\n", b"\xff\n", b'{"updated_at": "SECRET"}\n'],
+    ids=["empty", "no JSON", "no table", "no UTF-8", "no time"],
+)
+def test_nothing_reaches_nanobot(beside: Beside, content: bytes, said: list[str]) -> None:
+    """A file that can't be read is said once, in no words of its own, and memory stands."""
+    beside.ask()
+    beside.path.write_bytes(content)
+
+    for _ in range(3):
+        assert beside.ask().written == EMPTY
+
+    assert len(said) == 1
+    assert "session_left_as_it_is key=websocket:1" in said[0]
+    assert "SECRET" not in said[0]
+
+
+def test_a_lock_that_fails_does_not_keep_nanobot_from_saving(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
+    """Whether it can be saved without is for nanobot's own save to say."""
+
+    def refuse(_: Memory) -> None:
+        raise OSError
+
+    monkeypatch.setattr(Memory, "locked_session_files", refuse)
+    manager = Memory(tmp_path)
+    follow_files(manager)
+
+    manager.save(Live(KEY, [{"role": "user", "content": "new"}]))
+
+    assert len(Memory(tmp_path).get_or_create(KEY).messages) == 1
+    assert [line.split(" error=")[0] for line in said] == ["lock_not_taken key=websocket:1"]
+
+
+def test_an_error_of_nanobots_own_is_nanobots(tmp_path: Path) -> None:
+    """What its methods raise goes through, as it would without us."""
+    manager = Memory(tmp_path)
+    follow_files(manager)
+
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        manager.save(Live(KEY, [{"role": object()}]))
+
+
+def test_a_manager_is_followed_once(tmp_path: Path) -> None:
+    """Its tools may be loaded again; for a sub-agent there is no manager at all."""
+    manager = Memory(tmp_path)
+    follow_files(manager)
+    ask = manager.get_or_create
+
+    follow_files(manager)
+    follow_files(None)
+
+    assert manager.get_or_create == ask
+    assert len(list(tmp_path.glob(".compactor/adopter-*.json"))) == 1
+
+
+def test_a_folder_that_takes_no_sign_is_followed_all_the_same(
+    tmp_path: Path, said: list[str]
+) -> None:
+    """The worker then can't tell, but what it writes is seen."""
+    (tmp_path / ".compactor").write_text("in the way")
+    manager = Memory(tmp_path)
+
+    follow_files(manager)
+
+    assert "nanobot_not_followed" in said[0]
+    assert "_idle_compactor" in vars(manager)
+    assert manager.get_or_create != manager._get_or_create
