@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from compactor.llm_client import LlmClient
+    from compactor.ways import Way
     from session.store import SessionStore
 
 _PROBE = [{"role": "user", "content": "This is a test of the connection. Answer with: OK"}]
@@ -62,6 +63,15 @@ def check_store(open_store: Callable[[], SessionStore]) -> tuple[State, str]:
     if not entries:
         return State.WARN, f"{told}: is this the right folder?"
     return State.OK, told
+
+
+def check_ways(ways: Iterable[Way]) -> tuple[State, str]:
+    """Say by which way a compaction will be seen; a folder without one is the news."""
+    found = list(dict.fromkeys(ways))
+    vain = [way for way in found if not way.works]
+    if vain:
+        return State.WARN, vain[0].sentence
+    return State.OK, "; ".join(way.sentence for way in found)
 
 
 def check_endpoint(connect: Callable[[], LlmClient], *, max_tokens: int) -> tuple[State, str]:

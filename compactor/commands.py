@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from loguru import logger
 
-from compactor.check import State, check_endpoint, check_store, run_checks
+from compactor.check import State, check_endpoint, check_store, check_ways, run_checks
 from compactor.config import Config, find_config, load_config, read_api_key
 from compactor.digest import DigestSummarizer
 from compactor.errors import ConfigError
@@ -20,6 +21,7 @@ from compactor.identity import become_owner
 from compactor.journal import Journal, MemoryJournal
 from compactor.log import start_log
 from compactor.model import Outcome
+from compactor.nanobot_signs import read_signs
 from compactor.openai_summarizer import OpenAISummarizer
 from compactor.parts import Parts, PassOptions
 from compactor.pipeline import run_pass
@@ -37,6 +39,7 @@ from compactor.scan import find_entry
 from compactor.sqlite_journal import FILE_NAME, SqliteJournal
 from compactor.tokens import TokenCounter, load_encoding
 from compactor.undo import undo_compaction
+from compactor.ways import find_way
 from session.location import open_store
 
 if TYPE_CHECKING:
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 
     from compactor.llm_client import LlmClient
     from compactor.summarize import Summarizer
+    from compactor.ways import Way
     from session.store import SessionStore
 
 FAILED_EXIT = 3
@@ -94,6 +98,18 @@ class Setup:
     def _load(self) -> None:
         self.config.idle_policy()
         load_encoding(self.config.summary.counter)
+
+    def find_ways(self, store: SessionStore, *, agent_stopped: bool = False) -> dict[str, Way]:
+        """Return for each folder the way by which its agent will see a compaction."""
+        return {
+            place: find_way(
+                read_signs(Path(place)),
+                self.config.idle_policy(),
+                keep_messages=self.config.keep.messages,
+                agent_stopped=agent_stopped,
+            )
+            for place in store.places
+        }
 
     def open_journal(self, *, read_only: bool = False) -> Journal:
         """Open the journal; who only reads gets an empty one where there is none yet."""
@@ -208,12 +224,14 @@ def _pass(
     asks = setup.config.summary.engine == "openai" and not options.dry_run
     key = read_api_key(setup.config.llm, setup.file) if asks else ""
     store = setup.open_store(agent_stopped=agent_stopped)
+    ways = setup.find_ways(store, agent_stopped=agent_stopped)
+    _tell_ways(setup, ways)
     with ExitStack() as held:
         if not options.dry_run:
             held.enter_context(store.exclusive())
         journal = setup.open_journal(read_only=options.dry_run)
         held.callback(journal.close)
-        parts = join_parts(setup.config, store, journal, key=key)
+        parts = replace(join_parts(setup.config, store, journal, key=key), ways=ways)
         held.callback(parts.engine.close)
         show_progress = held.enter_context(progress_on(setup.console))
         report = run_pass(parts, replace(options, progress=show_progress))
@@ -225,6 +243,15 @@ def _pass(
     if report.stopped_by is not None:
         raise report.stopped_by
     return FAILED_EXIT if report.count(Outcome.FAILED) else 0
+
+
+def _tell_ways(setup: Setup, ways: dict[str, Way]) -> None:
+    """Say first of all whether what follows will have an effect."""
+    for place, way in ways.items():
+        logger.bind(folder=place, way=str(way.kind), detail=way.sentence).debug("way_found")
+    if not setup.as_json:
+        for way in dict.fromkeys(ways.values()):
+            setup.console.print(stored(f"{way.kind}: {way.sentence}", style="dim"))
 
 
 def show(
@@ -274,6 +301,9 @@ def check(setup: Setup) -> int:
     def look_at_store() -> tuple[State, str]:
         return check_store(setup.open_store)
 
+    def look_at_ways() -> tuple[State, str]:
+        return check_ways(setup.find_ways(setup.open_store()).values())
+
     def look_at_endpoint() -> tuple[State, str]:
         if config.summary.engine == "digest":
             return State.OK, "the digest engine asks no endpoint"
@@ -284,6 +314,7 @@ def check(setup: Setup) -> int:
         [
             ("configuration", lambda: (State.OK, setup.file)),
             ("store", look_at_store),
+            ("adoption", look_at_ways),
             ("endpoint", look_at_endpoint),
         ]
     )

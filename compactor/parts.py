@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
     from datetime import datetime
 
     from compactor.journal import Journal
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from compactor.summarize import Summarizer
     from compactor.tokens import TokenCounter
+    from compactor.ways import Way
     from session.store import SessionStore
 
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 class Parts:
     """What a pass works with. `clock` returns now, in UTC.
 
-    `fallback` answers where `engine` failed, if the operator wants that.
+    `fallback` answers where `engine` failed, if the operator wants that. `ways` say for a place
+    whether a compaction there has an effect.
     """
 
     store: SessionStore
@@ -39,6 +41,7 @@ class Parts:
     calls: CallLimits
     limits: PassPolicy
     clock: Callable[[], datetime]
+    ways: Mapping[str, Way] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

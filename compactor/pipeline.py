@@ -66,8 +66,9 @@ def run_pass(parts: Parts, options: PassOptions) -> PassReport:
             one = SessionPass(parts, options, asker, candidate, memory, preparation=preparation)
             return one.run()
 
-    reports = list(scan.skipped)
-    order = share_fairly(scan.candidates)
+    vain = [one for one in scan.candidates if _is_vain(parts, one)]
+    reports = [*scan.skipped, *(_skip_vain(parts, one) for one in vain)]
+    order = share_fairly(one for one in scan.candidates if not _is_vain(parts, one))
     with ThreadPoolExecutor(math.ceil(parts.limits.concurrency * _AT_WORK), "session") as pool:
         try:
             pending = [pool.submit(work, candidate) for candidate in order]
@@ -79,6 +80,17 @@ def run_pass(parts: Parts, options: PassOptions) -> PassReport:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return PassReport(tuple(reports), time.monotonic() - begin, asker.stopped)
+
+
+def _is_vain(parts: Parts, candidate: Candidate) -> bool:
+    """Whether nobody would ever see a compaction of that session."""
+    way = parts.ways.get(candidate.entry.ref.place)
+    return way is not None and not way.works
+
+
+def _skip_vain(parts: Parts, candidate: Candidate) -> SessionReport:
+    way = parts.ways[candidate.entry.ref.place]
+    return skip(candidate.entry, Verdict(Reason.NO_EFFECT, way.sentence), candidate.idle_since)
 
 
 def share_fairly(candidates: Iterable[Candidate]) -> list[Candidate]:

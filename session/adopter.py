@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from session import kernel
-from session.durable import prepare_area
+from session.durable import AREA_NAME, prepare_area
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +47,20 @@ class Adopter:
         if os.getpid() == self._pid:
             self._path.unlink(missing_ok=True)
         self._held.close()
+
+
+def live_adopters(folder: Path) -> list[str]:
+    """Return the kinds of the agents that see compactions in a folder now; stale signs are none."""
+    kinds = []
+    for path in sorted((folder / AREA_NAME).glob(f"{SIGN_PREFIX}*{_SUFFIX}")):
+        try:
+            with kernel.flocked(path, wait=False, create=False) as alone:
+                about = None if alone else json.loads(path.read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(about, dict):
+            kinds.append(str(about.get("kind")))
+    return kinds
 
 
 def _remove_stale(area: Path) -> None:

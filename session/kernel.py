@@ -61,9 +61,14 @@ def exchange(one: Path, other: Path) -> None:
 
 
 @contextmanager
-def flocked(path: Path, *, shared: bool = False, wait: bool = True) -> Iterator[bool]:
-    """Hold `path` (made if need be) locked; yields False if others hold it and `wait` is False."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+def flocked(
+    path: Path, *, shared: bool = False, wait: bool = True, create: bool = True
+) -> Iterator[bool]:
+    """Hold `path` (made if need be) locked; yields False if others hold it and `wait` is False.
+
+    With `create` off a file that is not there is a `FileNotFoundError`.
+    """
+    descriptor = os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o600)
     try:
         if not hasattr(fcntl, "flock"):
             yield True

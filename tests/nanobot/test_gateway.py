@@ -188,7 +188,8 @@ def test_what_a_nanobot_without_the_plugin_wrote_over_is_applied_again_unpaid(
     gateway = start()
     gateway.say(*_TURNS)
     worker.configure(ttl="1s", engine="openai")
-    worker.work("compacted")
+    worker.skip("no_effect")
+    worker.work("compacted", "--agent-stopped")  # which is not true
     stamp = gateway.header["metadata"]["_compaction"]
     paid = count_paid(server)
 
@@ -197,7 +198,7 @@ def test_what_a_nanobot_without_the_plugin_wrote_over_is_applied_again_unpaid(
     assert len(asked(server, "I am back")) == 2 * len(_TURNS) + 2
     assert gateway.header["last_consolidated"] == 0
     assert "_compaction" not in gateway.header["metadata"]
-    worker.work("reapplied")
+    worker.work("reapplied", "--agent-stopped")
     assert gateway.header["last_consolidated"] == 14
     assert gateway.header["metadata"]["_compaction"]["text"] == stamp["text"]
     assert count_paid(server) == paid == 1

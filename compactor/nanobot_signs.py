@@ -1,0 +1,47 @@
+"""What a folder of sessions tells of the agents that use it: their signs, nanobot's marks."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from compactor.ways import Signs
+from session.adopter import live_adopters
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_MARKER = ".workspace"  # nanobot 0.3.5 leaves it in each workspace's folder of sessions
+_CONFIG = "config.json"
+_KEYS = ("idleCompactAfterMinutes", "idle_compact_after_minutes", "sessionTtlMinutes")
+_DEFAULT_MINUTES = 15  # since 0.2.2
+
+
+def read_signs(folder: Path) -> Signs:
+    """Return what a folder tells; whatever can't be read there is no sign."""
+    adopters = tuple(live_adopters(folder))
+    marked = (folder / _MARKER).is_file()
+    # Beside `sessions`, which holds one folder for each workspace; in older releases none.
+    for above in (folder.parent.parent, folder.parent):
+        defaults = _read_defaults(above / _CONFIG)
+        if defaults is not None:
+            return Signs(adopters, True, str(above / _CONFIG), _after(defaults))  # noqa: FBT003
+    return Signs(adopters, marked, None, None)
+
+
+def _read_defaults(path: Path) -> dict[str, Any] | None:
+    """Return the agents' defaults of nanobot's configuration; None where it is none."""
+    try:
+        config = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    agents = config.get("agents") if isinstance(config, dict) else None
+    defaults = agents.get("defaults") if isinstance(agents, dict) else None
+    return defaults if isinstance(defaults, dict) else None
+
+
+def _after(defaults: dict[str, Any]) -> timedelta | None:
+    minutes = next((defaults[key] for key in _KEYS if key in defaults), _DEFAULT_MINUTES)
+    is_number = isinstance(minutes, int | float) and not isinstance(minutes, bool)
+    return timedelta(minutes=minutes) if is_number and minutes > 0 else None

@@ -1,0 +1,102 @@
+"""The way by which an agent will come to see a compaction, or the lack of one.
+
+A running nanobot never looks at a cached session's file again. So where a folder is nanobot's, one
+of three ways must be in force: an adopter in its process, its own idle scan, or that it is stopped.
+Where none is, nothing may be paid for. The rules were measured on nanobot 0.3.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from compactor.durations import say_span
+
+if TYPE_CHECKING:
+    from compactor.model import IdlePolicy
+
+LIBRARY, PLUGIN = "library", "nanobot-plugin"
+MINUTES_KEY = "agents.defaults.idleCompactAfterMinutes"
+
+
+class WayKind(StrEnum):
+    """How a compaction comes to have an effect."""
+
+    STOPPED = "stopped"  # the agent reads its files when it starts
+    LIBRARY = "library"  # an agent on our session manager is running
+    PLUGIN = "plugin"  # a nanobot with our plugin is running
+    IDLE_SCAN = "idle_scan"  # nanobot's own idle scan will read the files again
+    UNKNOWN = "unknown"  # no sign of nanobot: other agents read their files afresh
+    NONE = "none"  # nanobot will write over it
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What a folder of sessions tells of its agents.
+
+    `adopters` are the kinds of those that said they look at the files. `config` is nanobot's own
+    configuration, where it was found, and `nanobot_after` what it says of its own compaction: None
+    for never. Both count only if the folder `is_nanobots`.
+    """
+
+    adopters: tuple[str, ...] = ()
+    is_nanobots: bool = False
+    config: str | None = None
+    nanobot_after: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The way in force in a folder, in a sentence that ends with what to do where there is none."""
+
+    kind: WayKind
+    sentence: str
+
+    @property
+    def works(self) -> bool:
+        """Whether a compaction will have an effect, as far as anybody can tell."""
+        return self.kind is not WayKind.NONE
+
+
+def find_way(
+    signs: Signs, idle: IdlePolicy, *, keep_messages: int, agent_stopped: bool = False
+) -> Way:
+    """Return the way in force for these signs and this configuration of ours."""
+    if agent_stopped:
+        return Way(WayKind.STOPPED, "the agent is stopped, and reads its files when it starts")
+    if PLUGIN in signs.adopters:
+        return _beside_plugin(signs)
+    if LIBRARY in signs.adopters:
+        return Way(WayKind.LIBRARY, "a running agent looks at its files before each turn")
+    if not signs.is_nanobots:
+        told = "no agent has left a sign; one that reads its files afresh sees compactions"
+        return Way(WayKind.UNKNOWN, told)
+    return _without_plugin(signs, idle, keep_messages)
+
+
+def _beside_plugin(signs: Signs) -> Way:
+    if signs.config is not None and signs.nanobot_after is not None:
+        told = (
+            "nanobot runs with our plugin and compacts idle sessions itself, which swallows the "
+            f"kept messages: set {MINUTES_KEY} to 0 in {signs.config}, and start it anew"
+        )
+        return Way(WayKind.NONE, told)
+    return Way(WayKind.PLUGIN, "nanobot runs with our plugin")
+
+
+def _without_plugin(signs: Signs, idle: IdlePolicy, keep_messages: int) -> Way:
+    ttls = [ttl for ttl in (idle.ttl, *idle.channels.values()) if ttl is not None]
+    longest = max(ttls, default=timedelta(0))
+    after = signs.nanobot_after
+    if after is not None and after > longest and keep_messages == 0:
+        told = f"nanobot's own idle scan adopts it after {say_span(after)}"
+        return Way(WayKind.IDLE_SCAN, told)
+    where = signs.config or "nanobot's config.json"
+    remedy = (
+        f"install this package beside nanobot and set {MINUTES_KEY} to 0 in {where}; or set "
+        f"[keep] messages = 0 and {MINUTES_KEY} above {say_span(longest)}; or run once "
+        "--agent-stopped before nanobot starts (see docs/nanobot.md)"
+    )
+    return Way(WayKind.NONE, f"a running nanobot would write over it: {remedy}")
