@@ -26,8 +26,9 @@ def read_signs(folder: Path) -> Signs:
     for above in (folder.parent.parent, folder.parent):
         defaults = _read_defaults(above / _CONFIG)
         if defaults is not None:
-            return Signs(adopters, True, str(above / _CONFIG), _after(defaults))  # noqa: FBT003
-    return Signs(adopters, marked, None, None)
+            config = str(above / _CONFIG)
+            return Signs(adopters, is_nanobots=True, config=config, nanobot_after=_after(defaults))
+    return Signs(adopters, is_nanobots=marked)
 
 
 def _read_defaults(path: Path) -> dict[str, Any] | None:
