@@ -108,8 +108,8 @@ class Asker:
         """Return what `accept` makes of an answer and what it cost, or why nothing may be asked.
 
         An answer that was paid for before is taken from the journal. The `preparation` is done once
-        there is nothing left but to ask. Raises `SummaryError`, whose
-        `calls` and `usage` are the whole cost.
+        there is nothing left but to ask. Raises `SummaryError`, whose `calls` and `usage` are the
+        whole cost.
         """
         known = self._journal.find_answer(fingerprint_of(request, self.engine))
         if known is not None:

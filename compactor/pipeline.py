@@ -66,8 +66,8 @@ def run_pass(parts: Parts, options: PassOptions) -> PassReport:
             one = SessionPass(parts, options, asker, candidate, memory, preparation=preparation)
             return one.run()
 
-    vain = [one for one in scan.candidates if _is_vain(parts, one)]
-    reports = [*scan.skipped, *(_skip_vain(parts, one) for one in vain)]
+    vain = [_skip_vain(parts, one) for one in scan.candidates if _is_vain(parts, one)]
+    reports = [*scan.skipped, *vain]
     order = share_fairly(one for one in scan.candidates if not _is_vain(parts, one))
     with ThreadPoolExecutor(math.ceil(parts.limits.concurrency * _AT_WORK), "session") as pool:
         try:

@@ -125,9 +125,13 @@ class SessionManager:
         return sorted(listed, key=lambda about: str(about["updated_at"]), reverse=True)
 
     def close(self) -> None:
-        """Let the worker know that no agent is here any more; sessions are not saved by this."""
+        """Let the worker know that no agent is here any more, until the next ask.
+
+        Sessions are not saved by this.
+        """
         if self._presence is not None:
             self._presence()
+            self._presence = None
 
     def __enter__(self) -> Self:
         return self
