@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from session.keys import file_name
 from tests.end_to_end.support import message_lines, read_header
 from tests.nanobot.model import MODEL
+from tests.nanobot.release import PROGRAM, PYTHON, is_older, sessions_pattern
 
-PYTHON = os.environ.get("NANOBOT_PYTHON", "")  # noqa: TID251 - how a tester names it
 SCRIPTS = Path(__file__).with_name("scripts")
 _PATIENCE = 90.0
 _MOMENT = 0.1  # between two looks for a condition
@@ -58,7 +57,8 @@ def _environment(plugin: Path | None, home: Path | None = None) -> dict[str, str
     inherited = dict(os.environ)  # noqa: TID251 - a child needs one
     for name in ("PYTHONPATH", "COVERAGE_PROCESS_CONFIG"):
         inherited.pop(name, None)
-    added = {"NO_COLOR": "1"}
+    # What it looks for beyond this machine (tiktoken's vocabulary) it is refused at once.
+    added = {"NO_COLOR": "1", "HTTPS_PROXY": "http://127.0.0.1:9"}
     if plugin is not None:
         added["PYTHONPATH"] = str(plugin)
     if home is not None:
@@ -88,11 +88,15 @@ class Gateway:
         return (self.folder / "gateway.log").read_text()
 
     @property
+    def key(self) -> str:
+        """The key of the session that we talk in."""
+        return f"websocket:{self.chat_id}"
+
+    @property
     def path(self) -> Path:
         """The file of the session that we talk in."""
-        name = file_name(f"websocket:{self.chat_id}")
-        (found,) = (self.folder / "sessions").glob(f"*/{name}")
-        return found
+        files = self.folder.glob(f"{sessions_pattern()}/*.jsonl")
+        return next(path for path in files if read_header(path)["key"] == self.key)
 
     @property
     def header(self) -> Any:
@@ -104,14 +108,22 @@ class Gateway:
         """The messages in the session's file."""
         return [line for line in message_lines(self.path.read_bytes()) if line]
 
+    @property
+    def turn(self) -> bytes:
+        """What is kept of the turn in flight; nothing where there is none."""
+        if is_older():
+            state = self.header["metadata"].get("runtime_checkpoint")
+            return json.dumps(state).encode() if state else b""
+        path = self.path.with_suffix(".checkpoint.json")
+        return path.read_bytes() if path.exists() else b""
+
     def start(self) -> None:
         """Start it, and wait until it listens."""
         self._configure()
-        program = "import sys; from nanobot.cli.entry import main; sys.exit(main())"
         arguments = ["gateway", "--foreground", "--verbose", "--config"]
         with (self.folder / "gateway.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [PYTHON, "-c", program, *arguments, str(self.folder / "config.json")],
+                [PYTHON, PROGRAM, *arguments, str(self.folder / "config.json")],
                 env=_environment(self.plugin, home=self.folder / "home"),
                 cwd=self.folder,
                 stdout=log,

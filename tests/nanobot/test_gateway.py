@@ -16,16 +16,17 @@ import pytest
 from session import kernel
 from tests.end_to_end.support import Invoke
 from tests.endpoint.server import Server
-from tests.nanobot.gateway import PYTHON, Gateway, Start, wait_until
+from tests.nanobot.gateway import Gateway, Start, wait_until
 from tests.nanobot.model import MODEL, look_and_wait
+from tests.nanobot.release import NO_PYTHON, PYTHON, is_older, sessions_pattern
 
 pytestmark = [
     pytest.mark.nanobot,
-    pytest.mark.skipif(not PYTHON, reason="NANOBOT_PYTHON names no Python with nanobot-ai 0.3.5"),
+    pytest.mark.skipif(not PYTHON, reason=NO_PYTHON),
 ]
 _WORKER = """\
 [store]
-url = "jsonl:sessions/*"
+url = "jsonl:{sessions}"
 [idle]
 ttl = "{ttl}"
 min_tokens = 1
@@ -54,7 +55,9 @@ class Worker:
 
     def configure(self, *, keep: int = 2, ttl: str = _QUIET, engine: str = "digest") -> None:
         """Write its configuration."""
-        text = _WORKER.format(keep=keep, ttl=ttl, engine=engine, url=self._url)
+        text = _WORKER.format(
+            sessions=sessions_pattern(), keep=keep, ttl=ttl, engine=engine, url=self._url
+        )
         Path("config.toml").write_text(text)
 
     def work(self, outcome: str, *options: str) -> None:
@@ -115,7 +118,7 @@ def test_a_running_nanobot_with_the_plugin_adopts_a_compaction(
     gateway.say("I am back")
 
     assert_compact(server, gateway, "I am back", "question 7")
-    assert f"session_adopted key=websocket:{gateway.chat_id} covers=14" in gateway.log
+    assert f"session_adopted key={gateway.key} covers=14" in gateway.log
     gateway.stop()
     assert gateway.header["last_consolidated"] == 14
     assert "_compaction" in gateway.header["metadata"]
@@ -134,12 +137,13 @@ def test_sigterm_keeps_a_compaction_that_nobody_has_asked_for_yet(
     gateway = start(plugin=plugin)
     gateway.say(*_TURNS)
     worker.work("compacted")
-    compacted = gateway.path.read_bytes()
+    compacted, file = gateway.header, gateway.path.read_bytes()
 
     gateway.stop()
 
-    assert "flushed 1 session" in gateway.log
-    assert gateway.path.read_bytes() == compacted
+    assert projection(gateway.header) == projection(compacted)
+    if not is_older():  # those spell a header in their own way
+        assert gateway.path.read_bytes() == file
 
 
 def test_the_plugin_leaves_a_sign_while_its_nanobot_lives(
@@ -216,11 +220,11 @@ def test_nanobots_own_idle_compaction_adopts_an_entry_that_covers_everything(
     gateway = start(idle_minutes=1)
     gateway.say(*_TURNS)
     chat_id, gateway.chat_id = gateway.chat_id, ""
-    gateway.say("canary one", "canary two")
+    gateway.say(*(f"canary {number}" for number in range(6)))  # 0.3.0 leaves eight messages
     other, gateway.chat_id = gateway.chat_id, chat_id
     before = gateway.lines
     worker.configure(keep=0, ttl="1s")
-    worker.work("compacted", "--key", f"websocket:{chat_id}")
+    worker.work("compacted", "--key", gateway.key)
     compacted = gateway.header
     asked_before = len(server.requests)
 
@@ -251,19 +255,24 @@ def test_a_turn_that_lasts_longer_than_the_ttl_is_left_alone(
     server.answer_by(look_and_wait)
     with ThreadPoolExecutor() as pool:
         turn = pool.submit(gateway.say, "take your time")
-        checkpoint = gateway.path.with_suffix(".checkpoint.json")
-        wait_until(checkpoint.exists)
+        wait_until(lambda: bool(gateway.turn))
         wait_until(lambda: [row["role"] for row in last_rows(server)][-1] == "tool")
-        kept, file = checkpoint.read_bytes(), gateway.path.read_bytes()
+        kept, file = gateway.turn, gateway.path.read_bytes()
 
         worker.skip("busy")
         worker.skip("busy", "--force")
 
-        assert (checkpoint.read_bytes(), gateway.path.read_bytes()) == (kept, file)
+        assert (gateway.turn, gateway.path.read_bytes()) == (kept, file)
         server.release()
         assert turn.result()[0].endswith("done")
     worker.work("compacted")
     gateway.stop()
+
+
+def projection(header: dict[str, Any]) -> tuple[Any, ...]:
+    """Cursor, entry and stamp of a header."""
+    metadata = header["metadata"]
+    return header["last_consolidated"], metadata["_last_summary"], metadata["_compaction"]
 
 
 def last_rows(server: Server) -> list[dict[str, Any]]:

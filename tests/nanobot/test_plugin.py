@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.nanobot.gateway import PYTHON, run_script
+from tests.nanobot.gateway import run_script
+from tests.nanobot.release import NO_PYTHON, PYTHON, is_older
 
 pytestmark = [
     pytest.mark.nanobot,
-    pytest.mark.skipif(not PYTHON, reason="NANOBOT_PYTHON names no Python with nanobot-ai 0.3.5"),
+    pytest.mark.skipif(not PYTHON, reason=NO_PYTHON),
 ]
 
 
@@ -33,6 +34,8 @@ def pip(plugin: Path, *arguments: str) -> str:
 def test_the_wheel_installs_beside_nanobot(plugin: Path) -> None:
     """Each of our ranges is met by what nanobot 0.3.5 brings."""
     assert "idle-compactor" in pip(plugin, "list")
+    if is_older():  # pip brings there what is missing
+        return
     assert pip(plugin, "check").strip() == "No broken requirements found."
 
 
