@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from compactor.errors import CompactorError, FailureKind, SummaryError
+from compactor.model import Outcome
 from session.errors import SessionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from datetime import datetime
 
+    from compactor.journal import Journal
     from compactor.llm_client import LlmClient
     from compactor.ways import Way
     from session.store import SessionStore
 
 _PROBE = [{"role": "user", "content": "This is a test of the connection. Answer with: OK"}]
+
+
+LOOK_BACK = timedelta(days=30)
 
 
 class State(StrEnum):
@@ -72,6 +79,18 @@ def check_ways(ways: Iterable[Way]) -> tuple[State, str]:
     if vain:
         return State.WARN, vain[0].sentence
     return State.OK, "; ".join(way.sentence for way in found)
+
+
+def check_written_over(journal: Journal, now: datetime) -> tuple[State, str]:
+    """Say how often an agent wrote over a compaction that it had not seen."""
+    count = journal.count_outcomes(Outcome.REAPPLIED, now - LOOK_BACK)
+    told = f"in the last {LOOK_BACK.days} days"
+    if not count:
+        return State.OK, f"no compaction {told}"
+    return State.WARN, (
+        f"{told} agents wrote over {count} compaction{'s' if count > 1 else ''} that they had not "
+        "seen, and each was applied again, unpaid (see docs/nanobot.md)"
+    )
 
 
 def check_endpoint(connect: Callable[[], LlmClient], *, max_tokens: int) -> tuple[State, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from loguru import logger
 
-from compactor.check import State, check_endpoint, check_store, check_ways, run_checks
+from compactor.check import (
+    State,
+    check_endpoint,
+    check_store,
+    check_ways,
+    check_written_over,
+    run_checks,
+)
 from compactor.config import Config, find_config, load_config, read_api_key
 from compactor.digest import DigestSummarizer
 from compactor.errors import ConfigError
@@ -304,6 +311,10 @@ def check(setup: Setup) -> int:
     def look_at_ways() -> tuple[State, str]:
         return check_ways(setup.find_ways(setup.open_store()).values())
 
+    def look_at_journal() -> tuple[State, str]:
+        with closing(setup.open_journal(read_only=True)) as journal:
+            return check_written_over(journal, read_clock())
+
     def look_at_endpoint() -> tuple[State, str]:
         if config.summary.engine == "digest":
             return State.OK, "the digest engine asks no endpoint"
@@ -315,6 +326,7 @@ def check(setup: Setup) -> int:
             ("configuration", lambda: (State.OK, setup.file)),
             ("store", look_at_store),
             ("adoption", look_at_ways),
+            ("written over", look_at_journal),
             ("endpoint", look_at_endpoint),
         ]
     )

@@ -121,6 +121,9 @@ class Journal(Protocol):
         is its growing delay that bounds those, and it is due again when that ends.
         """
 
+    def count_outcomes(self, outcome: str, since: datetime) -> int:
+        """Return how many attempts ended so since then, according to the ledger."""
+
     def note_landed(self, ref: SessionRef, landed: Landed) -> None:
         """Remember what was committed, in place of what was committed or undone before.
 
@@ -177,6 +180,10 @@ class MemoryJournal:
             if entry.at >= since
             and (ref is None or (ref == about and entry.reason not in UNANSWERED))
         )
+
+    def count_outcomes(self, outcome: str, since: datetime) -> int:
+        """See `Journal`."""
+        return sum(entry.outcome == outcome and entry.at >= since for _, entry in self.ledger)
 
     def note_landed(self, ref: SessionRef, landed: Landed) -> None:
         """See `Journal`."""

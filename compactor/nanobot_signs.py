@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from compactor.ways import Signs
 from session.adopter import live_adopters
+from session.nanobot_adoption import MINUTES_FIELD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,15 +21,19 @@ _DEFAULT_MINUTES = 15  # since 0.2.2
 
 def read_signs(folder: Path) -> Signs:
     """Return what a folder tells; whatever can't be read there is no sign."""
-    adopters = tuple(live_adopters(folder))
+    adopters = live_adopters(folder)
+    kinds = tuple(adopter["kind"] for adopter in adopters)
+    running = [adopter[MINUTES_FIELD] for adopter in adopters if MINUTES_FIELD in adopter]
     marked = (folder / _MARKER).is_file()
     # Beside `sessions`, which holds one folder for each workspace; in older releases none.
     for above in (folder.parent.parent, folder.parent):
         defaults = _read_defaults(above / _CONFIG)
         if defaults is not None:
             config = str(above / _CONFIG)
-            return Signs(adopters, is_nanobots=True, config=config, nanobot_after=_after(defaults))
-    return Signs(adopters, is_nanobots=marked)
+            after = _after(running[0] if running else _configured(defaults))
+            return Signs(kinds, is_nanobots=True, config=config, nanobot_after=after)
+    after = _after(running[0]) if running else None
+    return Signs(kinds, is_nanobots=marked or bool(running), nanobot_after=after)
 
 
 def _read_defaults(path: Path) -> dict[str, Any] | None:
@@ -42,7 +47,11 @@ def _read_defaults(path: Path) -> dict[str, Any] | None:
     return defaults if isinstance(defaults, dict) else None
 
 
-def _after(defaults: dict[str, Any]) -> timedelta | None:
-    minutes = next((defaults[key] for key in _KEYS if key in defaults), _DEFAULT_MINUTES)
-    is_number = isinstance(minutes, int | float) and not isinstance(minutes, bool)
-    return timedelta(minutes=minutes) if is_number and minutes > 0 else None
+def _configured(defaults: dict[str, Any]) -> object:
+    return next((defaults[key] for key in _KEYS if key in defaults), _DEFAULT_MINUTES)
+
+
+def _after(minutes: object) -> timedelta | None:
+    if not isinstance(minutes, int | float) or isinstance(minutes, bool) or minutes <= 0:
+        return None
+    return timedelta(minutes=minutes)

@@ -182,6 +182,13 @@ class SqliteJournal(Journal):
             row = self._db.execute(query, (since.isoformat(), *values)).fetchone()
         return int(row[0])
 
+    def count_outcomes(self, outcome: str, since: datetime) -> int:
+        """Return how many lines of the ledger say so since then; see `Journal`."""
+        query = "SELECT count(*) FROM ledger WHERE at >= ? AND outcome = ?"
+        with self._mutex, self._faults():
+            row = self._db.execute(query, (since.isoformat(), outcome)).fetchone()
+        return int(row[0])
+
     def note_landed(self, ref: SessionRef, landed: Landed) -> None:
         """Remember what was committed; older answers of the session have served their time."""
         with self._changing() as db:

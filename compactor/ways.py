@@ -37,8 +37,9 @@ class Signs:
     """What a folder of sessions tells of its agents.
 
     `adopters` are the kinds of those that said they look at the files. `config` is nanobot's own
-    configuration, where it was found, and `nanobot_after` what it says of its own compaction: None
-    for never. Both count only if the folder `is_nanobots`.
+    configuration, where it was found, and `nanobot_after` when nanobot compacts an idle session
+    itself, None for never: as a running one with our plugin says, else as its configuration does.
+    Both count only if the folder `is_nanobots`.
     """
 
     adopters: tuple[str, ...] = ()
@@ -64,6 +65,9 @@ def find_way(
     signs: Signs, idle: IdlePolicy, *, keep_messages: int, agent_stopped: bool = False
 ) -> Way:
     """Return the way in force for these signs and this configuration of ours."""
+    if agent_stopped and signs.adopters:
+        told = "an agent that looks at its files is running here: leave out --agent-stopped"
+        return Way(WayKind.NONE, told)
     if agent_stopped:
         return Way(WayKind.STOPPED, "the agent is stopped, and reads its files when it starts")
     if PLUGIN in signs.adopters:
@@ -77,10 +81,10 @@ def find_way(
 
 
 def _beside_plugin(signs: Signs) -> Way:
-    if signs.config is not None and signs.nanobot_after is not None:
+    if signs.nanobot_after is not None:
         told = (
             "nanobot runs with our plugin and compacts idle sessions itself, which swallows the "
-            f"kept messages: set {MINUTES_KEY} to 0 in {signs.config}, and start it anew"
+            f"kept messages: set {MINUTES_KEY} to 0 in {_where(signs)}, and start it anew"
         )
         return Way(WayKind.NONE, told)
     return Way(WayKind.PLUGIN, "nanobot runs with our plugin")
@@ -93,10 +97,13 @@ def _without_plugin(signs: Signs, idle: IdlePolicy, keep_messages: int) -> Way:
     if after is not None and after > longest and keep_messages == 0:
         told = f"nanobot's own idle scan adopts it after {say_span(after)}"
         return Way(WayKind.IDLE_SCAN, told)
-    where = signs.config or "nanobot's config.json"
     remedy = (
-        f"install this package beside nanobot and set {MINUTES_KEY} to 0 in {where}; or set "
-        f"[keep] messages = 0 and {MINUTES_KEY} above {say_span(longest)}; or run once "
+        f"install this package beside nanobot and set {MINUTES_KEY} to 0 in {_where(signs)}; or "
+        f"set [keep] messages = 0 and {MINUTES_KEY} above {say_span(longest)}; or run once "
         "--agent-stopped before nanobot starts (see docs/nanobot.md)"
     )
     return Way(WayKind.NONE, f"a running nanobot would write over it: {remedy}")
+
+
+def _where(signs: Signs) -> str:
+    return signs.config or "nanobot's config.json"

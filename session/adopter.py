@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from session import kernel
 from session.durable import AREA_NAME, prepare_area
@@ -24,13 +24,16 @@ VERSION = 1
 
 
 class Adopter:
-    """A sign in a folder, from its making until it is closed or the process ends."""
+    """A sign in a folder, from its making until it is closed or the process ends.
 
-    def __init__(self, folder: Path, kind: str) -> None:
+    `more` are figures that the worker should know about this agent.
+    """
+
+    def __init__(self, folder: Path, kind: str, **more: int) -> None:
         area = prepare_area(folder)
         _remove_stale(area)
         self._pid = os.getpid()
-        about = json.dumps({"kind": kind, "pid": self._pid, "version": VERSION})
+        about = json.dumps({"kind": kind, "pid": self._pid, "version": VERSION} | more)
         self._held = ExitStack()
         while True:
             self._path = area / f"{SIGN_PREFIX}{secrets.token_hex(6)}{_SUFFIX}"
@@ -49,18 +52,21 @@ class Adopter:
         self._held.close()
 
 
-def live_adopters(folder: Path) -> list[str]:
-    """Return the kinds of the agents that see compactions in a folder now; stale signs are none."""
-    kinds = []
+def live_adopters(folder: Path) -> list[dict[str, Any]]:
+    """Return what the agents say of themselves that see compactions in a folder now.
+
+    Each says at least its `kind`. Stale signs are none.
+    """
+    found = []
     for path in sorted((folder / AREA_NAME).glob(f"{SIGN_PREFIX}*{_SUFFIX}")):
         try:
             with kernel.flocked(path, wait=False, create=False) as alone:
                 about = None if alone else json.loads(path.read_bytes())
         except (OSError, ValueError):
             continue
-        if isinstance(about, dict):
-            kinds.append(str(about.get("kind")))
-    return kinds
+        if isinstance(about, dict) and isinstance(about.get("kind"), str):
+            found.append(about)
+    return found
 
 
 def _remove_stale(area: Path) -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KIND = "nanobot-plugin"
+MINUTES_FIELD = "idle_compact_after_minutes"  # in the sign: what the running process goes by
 QUIET_SECONDS = 5.0  # 0.3.0 reads entry and history in two steps, both within a moment
 _ANY_COUNT = 1 << 62
 _LOOK = "_idle_compactor_look"  # on the live session; nanobot's save names what it writes
@@ -135,17 +136,21 @@ class _Look:
     at: float
 
 
-def follow_files(manager: LiveManager | None) -> None:
+def follow_files(manager: LiveManager | None, *, read_minutes: Callable[[], int]) -> None:
     """Let a live manager see what others write, from now on; once is enough, and it never raises.
 
-    It is None where nanobot loads its tools for a sub-agent.
+    It is None where nanobot loads its tools for a sub-agent. `read_minutes` returns after how many
+    minutes nanobot compacts idle sessions itself, 0 for never.
     """
     if manager is None or _ADOPTION in vars(manager):
         return
+    settings = {}
+    with _nothing_raised("nanobot_settings_not_read"):
+        settings[MINUTES_FIELD] = int(read_minutes())
     with _nothing_raised("nanobot_not_followed"):
         adoption = Adoption(manager)
         vars(manager)[_ADOPTION] = adoption
-        adoption.start()
+        adoption.start(**settings)
 
 
 class Adoption:
@@ -164,10 +169,13 @@ class Adoption:
         self._clock = clock
         self._sign: Adopter | None = None
 
-    def start(self) -> None:
-        """Stand in for the manager's two methods, and leave a sign for the worker."""
+    def start(self, **settings: int) -> None:
+        """Stand in for the manager's two methods, and leave a sign for the worker.
+
+        The sign also holds these settings of nanobot's.
+        """
         self._manager.get_or_create, self._manager.save = self.get_or_create, self.save
-        self._sign = Adopter(self._manager.sessions_dir, KIND)
+        self._sign = Adopter(self._manager.sessions_dir, KIND, **settings)
         _say("INFO", "nanobot_followed folder={}", self._manager.sessions_dir)
 
     def get_or_create(self, key: str) -> LiveSession:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from nanobot.agent.tools.base import Tool
+from nanobot.config.loader import load_config
 
 from session.nanobot_adoption import follow_files
 
@@ -24,9 +25,13 @@ class IdleCompactor(Tool):  # type: ignore[misc] # Any where nanobot is not inst
     @classmethod
     def enabled(cls, ctx: Any) -> bool:  # noqa: ANN401 - nanobot's ToolContext
         """Take the live manager out of nanobot's context; never a tool."""
-        follow_files(getattr(ctx, "sessions", None))
+        follow_files(getattr(ctx, "sessions", None), read_minutes=_read_minutes)
         return False
 
     async def execute(self, **_: object) -> str:
         """Do nothing; nobody calls it."""
         return ""
+
+
+def _read_minutes() -> int:
+    return int(load_config().agents.defaults.session_ttl_minutes)

@@ -102,6 +102,16 @@ def test_a_later_compaction_ends_an_undo(journal: Open) -> None:
     assert journal().recall() == {REF: SessionMemory(LANDED)}
 
 
+def test_outcomes_are_counted_from_a_moment_on(journal: Open) -> None:
+    """Of all sessions; other outcomes and older lines are not among them."""
+    for outcome, days in (("reapplied", 0), ("reapplied", 2), ("compacted", 0)):
+        at = NOW - timedelta(days=days)
+        journal().write_ledger(REF, LedgerEntry(at, outcome, None))
+    assert journal().count_outcomes("reapplied", NOW - timedelta(days=1)) == 1
+    assert journal().count_outcomes("reapplied", NOW - timedelta(days=2)) == 2
+    assert journal().count_outcomes("failed", NOW - timedelta(days=9)) == 0
+
+
 def test_failures_in_a_row_are_counted(journal: Open) -> None:
     """Until something lands, or somebody lets the session go."""
     until = NOW + timedelta(minutes=5)

@@ -13,6 +13,7 @@ from compactor.model import IdlePolicy
 from compactor.nanobot_signs import read_signs
 from compactor.ways import LIBRARY, PLUGIN, Signs, Way, WayKind, find_way
 from session.adopter import Adopter, live_adopters
+from session.nanobot_adoption import MINUTES_FIELD
 
 MINUTE = timedelta(minutes=1)
 NANOBOT = Signs((), is_nanobots=True, config="config.json", nanobot_after=15 * MINUTE)
@@ -39,6 +40,13 @@ def test_an_agent_that_left_a_sign_sees_compactions() -> None:
     never = Signs((PLUGIN,), is_nanobots=True, config="config.json", nanobot_after=None)
     assert way(never).kind is WayKind.PLUGIN
     assert way(Signs((PLUGIN,), is_nanobots=True)).kind is WayKind.PLUGIN
+
+
+def test_an_agent_that_has_left_a_sign_is_not_stopped() -> None:
+    """Whoever says so is mistaken, and a commit without its manners could hurt."""
+    found = way(Signs((LIBRARY,)), agent_stopped=True)
+    assert not found.works
+    assert "leave out --agent-stopped" in found.sentence
 
 
 def test_the_plugin_beside_nanobots_own_compaction_is_no_way() -> None:
@@ -128,7 +136,24 @@ def test_signs_count_while_their_agents_live(tmp_path: Path) -> None:
     assert live_adopters(tmp_path) == []
     sign = Adopter(tmp_path, PLUGIN)
     (tmp_path / ".compactor" / "adopter-stale.json").write_text('{"kind": "library"}')
-    assert live_adopters(tmp_path) == [PLUGIN]
+    assert [one["kind"] for one in live_adopters(tmp_path)] == [PLUGIN]
     assert read_signs(tmp_path).adopters == (PLUGIN,)
     sign.close()
     assert live_adopters(tmp_path) == []
+
+
+@pytest.mark.parametrize(("running", "after"), [(0, None), (15, 15 * MINUTE)])
+def test_a_running_nanobot_says_itself_when_it_compacts(
+    tmp_path: Path, running: int, after: timedelta | None
+) -> None:
+    """Its configuration may have been changed since it began, or stand in its environment."""
+    folder = nanobots(tmp_path, idleCompactAfterMinutes=15 - running)
+    sign = Adopter(folder, PLUGIN, **{MINUTES_FIELD: running})
+    assert read_signs(folder).nanobot_after == after
+    assert way(read_signs(folder)).works == (running == 0)
+    sign.close()
+    unmarked = tmp_path / "far" / "from" / "there"
+    unmarked.mkdir(parents=True)
+    sign = Adopter(unmarked, PLUGIN, **{MINUTES_FIELD: running})
+    assert read_signs(unmarked) == Signs((PLUGIN,), is_nanobots=True, nanobot_after=after)
+    sign.close()

@@ -117,9 +117,35 @@ class Gateway:
         path = self.path.with_suffix(".checkpoint.json")
         return path.read_bytes() if path.exists() else b""
 
+    def configure(self) -> None:
+        """Write its configuration; one that runs goes on with the one that it read."""
+        for name in ("workspace", "home"):
+            (self.folder / name).mkdir(exist_ok=True)
+        defaults = {
+            "workspace": str(self.folder / "workspace"),
+            "model": MODEL,
+            "provider": "custom",
+            "idleCompactAfterMinutes": self.idle_minutes,
+            "idleCompactCheckIntervalSeconds": 1,
+        }
+        socket_channel = {
+            "enabled": True,
+            "host": "127.0.0.1",
+            "port": self._port,
+            "websocketRequiresToken": False,
+            "allowFrom": ["*"],
+        }
+        config = {
+            "agents": {"defaults": defaults},
+            "providers": {"custom": {"apiKey": "nobody", "apiBase": self.model_url}},
+            "channels": {"websocket": socket_channel},
+            "gateway": {"host": "127.0.0.1", "port": free_port()},
+        }
+        (self.folder / "config.json").write_text(json.dumps(config))
+
     def start(self) -> None:
         """Start it, and wait until it listens."""
-        self._configure()
+        self.configure()
         arguments = ["gateway", "--foreground", "--verbose", "--config"]
         with (self.folder / "gateway.log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -160,31 +186,6 @@ class Gateway:
         except OSError:
             return False
         return True
-
-    def _configure(self) -> None:
-        for name in ("workspace", "home"):
-            (self.folder / name).mkdir(exist_ok=True)
-        defaults = {
-            "workspace": str(self.folder / "workspace"),
-            "model": MODEL,
-            "provider": "custom",
-            "idleCompactAfterMinutes": self.idle_minutes,
-            "idleCompactCheckIntervalSeconds": 1,
-        }
-        socket_channel = {
-            "enabled": True,
-            "host": "127.0.0.1",
-            "port": self._port,
-            "websocketRequiresToken": False,
-            "allowFrom": ["*"],
-        }
-        config = {
-            "agents": {"defaults": defaults},
-            "providers": {"custom": {"apiKey": "nobody", "apiBase": self.model_url}},
-            "channels": {"websocket": socket_channel},
-            "gateway": {"host": "127.0.0.1", "port": free_port()},
-        }
-        (self.folder / "config.json").write_text(json.dumps(config))
 
 
 Start = Callable[..., Gateway]

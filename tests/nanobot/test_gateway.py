@@ -165,6 +165,32 @@ def test_the_plugin_leaves_a_sign_while_its_nanobot_lives(
         assert is_stale
 
 
+def test_with_nanobots_own_compaction_beside_the_plugin_nothing_is_paid_for(
+    start: Start, plugin: Path, server: Server, worker: Worker, invoke: Invoke
+) -> None:
+    """What the running process goes by counts, until it is started anew; nor is it stopped."""
+    gateway = start(plugin=plugin, idle_minutes=15)
+    gateway.say(*_TURNS)
+    before = gateway.path.read_bytes()
+    worker.configure(ttl="1s", engine="openai")
+
+    for _ in range(2):
+        worker.skip("no_effect")
+        assert "idleCompactAfterMinutes to 0" in adoption(invoke)
+        assert invoke("once").out.startswith("none: ")
+        gateway.idle_minutes = 0
+        gateway.configure()  # but not started anew
+
+    gateway.stop()
+    gateway.start()
+    assert "nanobot runs with our plugin" in adoption(invoke)
+    worker.skip("no_effect", "--agent-stopped")  # which is not true
+    assert gateway.path.read_bytes() == before
+    assert count_paid(server) == 3  # each `check` asks one small question
+    worker.work("compacted")
+    gateway.stop()
+
+
 def test_a_nanobot_that_was_stopped_starts_with_the_compaction(
     start: Start, server: Server, worker: Worker
 ) -> None:
@@ -186,7 +212,7 @@ def test_a_nanobot_that_was_stopped_starts_with_the_compaction(
 
 
 def test_what_a_nanobot_without_the_plugin_wrote_over_is_applied_again_unpaid(
-    start: Start, server: Server, worker: Worker
+    start: Start, server: Server, worker: Worker, invoke: Invoke
 ) -> None:
     """It keeps what it has in memory; the next pass gives the answer that was paid for."""
     gateway = start()
@@ -206,6 +232,7 @@ def test_what_a_nanobot_without_the_plugin_wrote_over_is_applied_again_unpaid(
     assert gateway.header["last_consolidated"] == 14
     assert gateway.header["metadata"]["_compaction"]["text"] == stamp["text"]
     assert count_paid(server) == paid == 1
+    assert "in the last 30 days agents wrote over 1 compaction" in invoke("check").out
     gateway.stop()
 
 
@@ -267,6 +294,12 @@ def test_a_turn_that_lasts_longer_than_the_ttl_is_left_alone(
         assert turn.result()[0].endswith("done")
     worker.work("compacted")
     gateway.stop()
+
+
+def adoption(invoke: Invoke) -> str:
+    """What `check` says of the way in force."""
+    findings = invoke("check", "--json").json["findings"]
+    return str(next(one["detail"] for one in findings if one["name"] == "adoption"))
 
 
 def projection(header: dict[str, Any]) -> tuple[Any, ...]:

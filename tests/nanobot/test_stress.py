@@ -36,7 +36,7 @@ _ENTRY = re.compile(r"entry \d+ covers (\d+)")
 _QUESTION = re.compile(r"question (\d+)\b")
 _BREATH = 0.1  # seconds between two commits where nobody shares a lock
 _AWAY = 6.0  # seconds after which the plugin takes over what it finds
-_SLOWEST = 1.5  # seconds in which the model answers
+_SLOWEST = 3.0  # seconds in which the model answers
 
 
 @dataclass
@@ -101,14 +101,14 @@ def _change(session: StoredSession, covers: int, number: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("turns", "pause_after", "commits"),
+    ("turns", "pause_after", "within"),
     [
-        pytest.param(6, 4, 8, id="some"),
+        pytest.param(6, 4, 4, id="some"),
         pytest.param(150, 12, 500, id="many", marks=[pytest.mark.soak, pytest.mark.timeout(3000)]),
     ],
 )
 def test_no_request_lacks_both_an_entry_and_the_messages_it_stands_for(
-    start: Start, plugin: Path, server: Server, turns: int, pause_after: int, commits: int
+    start: Start, plugin: Path, server: Server, *, turns: int, pause_after: int, within: int
 ) -> None:
     """Nor does it hold both; no message is lost or doubled, in file and memory."""
     chance = random.Random(turns)
@@ -130,8 +130,7 @@ def test_no_request_lacks_both_an_entry_and_the_messages_it_stands_for(
         f"{len(requests)} requests, {shortened} of them with an entry; "
         f"{gateway.log.count('session_adopted')} times adopted"
     )
-    assert committer.within >= commits / 2, figures
-    assert committer.commits >= commits, figures
+    assert committer.within >= within, figures
     assert shortened, figures
     assert gateway.log.count("session_adopted"), figures
     assert "session_left_as_it_is" not in gateway.log

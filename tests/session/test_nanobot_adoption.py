@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -24,6 +25,11 @@ def beside(tmp_path: Path) -> Beside:
     session.metadata["title"] = "A title"
     made.save(session)
     return made
+
+
+def follow(manager: Memory | None) -> None:
+    """Follow the files of a nanobot that never compacts by itself."""
+    follow_files(manager, read_minutes=lambda: 0)
 
 
 @pytest.fixture
@@ -130,7 +136,7 @@ def test_a_session_that_was_in_memory_before_the_plugin_sees_it_at_once(beside: 
     manager = Memory(beside.manager.sessions_dir)
     session = manager.get_or_create(KEY)
     beside.compact()
-    follow_files(manager)
+    follow(manager)
 
     manager.get_or_create(KEY)
 
@@ -193,7 +199,7 @@ def test_a_lock_that_fails_does_not_keep_nanobot_from_saving(
 
     monkeypatch.setattr(Memory, "locked_session_files", refuse)
     manager = Memory(tmp_path)
-    follow_files(manager)
+    follow(manager)
 
     manager.save(Live(KEY, [{"role": "user", "content": "new"}]))
 
@@ -201,10 +207,23 @@ def test_a_lock_that_fails_does_not_keep_nanobot_from_saving(
     assert [line.split(" error=")[0] for line in said] == ["lock_not_taken key=websocket:1"]
 
 
+def test_settings_that_are_not_as_expected_are_left_unsaid(tmp_path: Path, said: list[str]) -> None:
+    """Nanobot goes on, followed; its configuration is then all that the worker knows."""
+
+    def refuse() -> int:
+        raise AttributeError
+
+    follow_files(Memory(tmp_path), read_minutes=refuse)
+
+    assert [line.split(" key=")[0] for line in said] == ["nanobot_settings_not_read"]
+    (sign,) = tmp_path.glob(".compactor/adopter-*.json")
+    assert json.loads(sign.read_text()).keys() == {"kind", "pid", "version"}
+
+
 def test_an_error_of_nanobots_own_is_nanobots(tmp_path: Path) -> None:
     """What its methods raise goes through, as it would without us."""
     manager = Memory(tmp_path)
-    follow_files(manager)
+    follow(manager)
 
     with pytest.raises(TypeError, match="not JSON serializable"):
         manager.save(Live(KEY, [{"role": object()}]))
@@ -213,11 +232,11 @@ def test_an_error_of_nanobots_own_is_nanobots(tmp_path: Path) -> None:
 def test_a_manager_is_followed_once(tmp_path: Path) -> None:
     """Its tools may be loaded again; for a sub-agent there is no manager at all."""
     manager = Memory(tmp_path)
-    follow_files(manager)
+    follow(manager)
     ask = manager.get_or_create
 
-    follow_files(manager)
-    follow_files(None)
+    follow(manager)
+    follow(None)
 
     assert manager.get_or_create == ask
     assert len(list(tmp_path.glob(".compactor/adopter-*.json"))) == 1
@@ -230,7 +249,7 @@ def test_a_folder_that_takes_no_sign_is_followed_all_the_same(
     (tmp_path / ".compactor").write_text("in the way")
     manager = Memory(tmp_path)
 
-    follow_files(manager)
+    follow(manager)
 
     assert "nanobot_not_followed" in said[0]
     assert "_idle_compactor" in vars(manager)

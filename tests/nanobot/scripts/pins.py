@@ -16,6 +16,7 @@ from pathlib import Path
 from nanobot.agent.tools.base import Tool
 from nanobot.agent.tools.context import ToolContext
 from nanobot.agent.tools.loader import ToolLoader
+from nanobot.config.loader import load_config, set_config_path
 from nanobot.session.manager import Session, SessionManager
 
 IN_SESSION = {"key", "messages", "metadata", "updated_at", "last_consolidated"}
@@ -36,6 +37,7 @@ def find_missing(scratch: Path) -> list[str]:
     vars(session)["_note"] = 1
     with locked(), locked():
         manager.save(session, fsync=True)
+    set_config_path(scratch / "config.json")
     held = {
         "fields of Session": {one.name for one in fields(Session)} >= IN_SESSION | more,
         "a place for our note on a session": b"_note" not in path.read_bytes(),
@@ -45,6 +47,7 @@ def find_missing(scratch: Path) -> list[str]:
         "get_or_create and save": not {"get_or_create", "save"} & set(vars(manager)),
         "the same object, as long as it is cached": manager.get_or_create(session.key) is session,
         "our entry point": "idle-compactor" in entry_points(group="nanobot.tools").names,
+        "its own time of compaction": load_config().agents.defaults.session_ttl_minutes == 15,
         "our class": "idle-compactor" in ToolLoader()._discover_plugins(),
     }
     return [what for what, holds in held.items() if not holds]
