@@ -1,4 +1,4 @@
-"""Measure scanning, committing, starting and asking, as ratios against bare baselines of the run.
+"""Measure scanning, committing, starting, asking, and what a nanobot feels of it, as ratios.
 
 The figures are of this machine; the ratios say more. Nothing is judged here.
 """
@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.asking import measure_ask
+from bench.beside import measure_turns
 from bench.committing import measure_commit
 from bench.scanning import measure_scan
 from bench.starting import measure_start
@@ -50,13 +51,15 @@ def _measure(place: Path, options: argparse.Namespace, nanobot: str) -> Iterator
         yield from measure_commit(place, size, options.rounds)
     yield from measure_start(place, options.rounds)
     yield from measure_ask(place, options.answers, options.rounds)
+    if nanobot:
+        yield from measure_turns(place / "beside", options.answers)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__,
         epilog=f"With {_NANOBOT} naming a Python that has nanobot-ai, its own idle scan of the "
-        "same sessions is a baseline too.",
+        "same sessions is a baseline too, and its turns are timed beside a pass.",
     )
     parser.add_argument(
         "--sessions", type=_count, default=2_000, metavar="N", help="how many [%(default)s]"
@@ -74,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_count,
         default=200,
         metavar="N",
-        help="how many entries to ask for [%(default)s]",
+        help="how many entries to ask for, and to commit beside nanobot [%(default)s]",
     )
     parser.add_argument(
         "--rounds", type=_count, default=5, metavar="N", help="the best of so many [%(default)s]"

@@ -174,9 +174,16 @@ class Gateway:
 
     def say(self, *texts: str) -> list[str]:
         """Say something in our chat, which the first call begins; returns the replies."""
+        return list(self._talk(texts)["replies"])
+
+    def time(self, *texts: str) -> list[float]:
+        """Say something as `say` does; returns the seconds of each turn."""
+        return list(self._talk(texts)["seconds"])
+
+    def _talk(self, texts: tuple[str, ...]) -> Any:
         done = run_script("chat.py", str(self._port), self.chat_id, *texts)
         self.chat_id = str(done["chat_id"])
-        return list(done["replies"])
+        return done
 
     def _listens(self) -> bool:
         assert self._process is not None

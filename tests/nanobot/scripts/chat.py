@@ -1,7 +1,7 @@
 """Run by nanobot's own Python: a WebSocket client that talks to a gateway.
 
 Usage: python chat.py PORT CHAT_ID TEXT...; an empty CHAT_ID starts a new chat. Says each text,
-waits until its turn is over, and prints `{"chat_id": …, "replies": […]}`.
+waits until its turn is over, and prints `{"chat_id": …, "replies": […], "seconds": […]}`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import time
 
 import websockets
 
@@ -16,8 +17,8 @@ PATIENCE = 60.0
 
 
 async def talk(port: int, chat_id: str, texts: list[str]) -> dict[str, object]:
-    """Say each text; returns the chat and what was answered."""
-    replies = []
+    """Say each text; returns the chat, what was answered, and how long each turn took."""
+    replies, seconds = [], []
     url = f"ws://127.0.0.1:{port}/?client_id=alice"
     async with websockets.connect(url, max_size=None, proxy=None) as socket:
         ready = json.loads(await socket.recv())
@@ -27,6 +28,7 @@ async def talk(port: int, chat_id: str, texts: list[str]) -> dict[str, object]:
             chat_id = ready["chat_id"]
         for text in texts:
             said = {"type": "message", "chat_id": chat_id, "content": text}
+            begin = time.perf_counter()
             await socket.send(json.dumps(said))
             reply = ""
             while True:
@@ -38,7 +40,8 @@ async def talk(port: int, chat_id: str, texts: list[str]) -> dict[str, object]:
                 elif event.get("event") == "turn_end":
                     break
             replies.append(reply)
-    return {"chat_id": chat_id, "replies": replies}
+            seconds.append(time.perf_counter() - begin)
+    return {"chat_id": chat_id, "replies": replies, "seconds": seconds}
 
 
 if __name__ == "__main__":
