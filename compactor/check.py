@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from compactor.errors import CompactorError, FailureKind, SummaryError
 from compactor.model import Outcome
+from compactor.ways import say_ways
 from session.errors import SessionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
 
     from compactor.journal import Journal
@@ -62,7 +63,9 @@ def run_checks(checks: Iterable[tuple[str, Callable[[], tuple[State, str]]]]) ->
 
 def check_store(open_store: Callable[[], SessionStore]) -> tuple[State, str]:
     """Look at the sessions: are they there, and ours to write?"""
-    entries = open_store().list_sessions()
+    store = open_store()
+    entries = store.list_sessions()
+    store.check_writable()
     odd = [entry for entry in entries if entry.problem is not None]
     told = f"{len(entries)} sessions"
     if odd:
@@ -72,13 +75,14 @@ def check_store(open_store: Callable[[], SessionStore]) -> tuple[State, str]:
     return State.OK, told
 
 
-def check_ways(ways: Iterable[Way]) -> tuple[State, str]:
-    """Say by which way a compaction will be seen; a folder without one is the news."""
-    found = list(dict.fromkeys(ways))
-    vain = [way for way in found if not way.works]
+def check_ways(ways: Mapping[str, Way]) -> tuple[State, str]:
+    """Say by which way a compaction will be seen; folders without one are the news."""
+    vain = {place: way for place, way in ways.items() if not way.works}
+    if vain and len(ways) > 1:
+        return State.WARN, "\n".join(say_ways(vain, always_name=True))
     if vain:
-        return State.WARN, vain[0].sentence
-    return State.OK, "; ".join(way.sentence for way in found)
+        return State.WARN, next(iter(vain.values())).sentence
+    return State.OK, "; ".join(dict.fromkeys(way.sentence for way in ways.values()))
 
 
 def check_written_over(journal: Journal, now: datetime) -> tuple[State, str]:

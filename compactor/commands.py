@@ -46,7 +46,7 @@ from compactor.scan import find_entry
 from compactor.sqlite_journal import FILE_NAME, SqliteJournal
 from compactor.tokens import TokenCounter, load_encoding
 from compactor.undo import undo_compaction
-from compactor.ways import find_way
+from compactor.ways import find_way, say_ways
 from session.location import open_store
 
 if TYPE_CHECKING:
@@ -255,10 +255,11 @@ def _pass(
 def _tell_ways(setup: Setup, ways: dict[str, Way]) -> None:
     """Say first of all whether what follows will have an effect."""
     for place, way in ways.items():
-        logger.bind(folder=place, way=str(way.kind), detail=way.sentence).debug("way_found")
+        level = "DEBUG" if way.works or not setup.as_json else "WARNING"
+        logger.bind(folder=place, way=str(way.kind), detail=way.sentence).log(level, "way_found")
     if not setup.as_json:
-        for way in dict.fromkeys(ways.values()):
-            setup.console.print(stored(f"{way.kind}: {way.sentence}", style="dim"))
+        for line in say_ways(ways):
+            setup.console.print(stored(line, style="dim"))
 
 
 def show(
@@ -309,7 +310,7 @@ def check(setup: Setup) -> int:
         return check_store(setup.open_store)
 
     def look_at_ways() -> tuple[State, str]:
-        return check_ways(setup.find_ways(setup.open_store()).values())
+        return check_ways(setup.find_ways(setup.open_store()))
 
     def look_at_journal() -> tuple[State, str]:
         with closing(setup.open_journal(read_only=True)) as journal:

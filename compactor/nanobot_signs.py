@@ -52,6 +52,9 @@ def _configured(defaults: dict[str, Any]) -> object:
 
 
 def _after(minutes: object) -> timedelta | None:
-    if not isinstance(minutes, int | float) or isinstance(minutes, bool) or minutes <= 0:
+    if not isinstance(minutes, int | float) or isinstance(minutes, bool) or not minutes > 0:
         return None
-    return timedelta(minutes=minutes)
+    try:
+        return timedelta(minutes=minutes)
+    except OverflowError:  # longer than anybody lives
+        return None

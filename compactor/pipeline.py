@@ -20,6 +20,7 @@ from compactor.session_pass import SessionPass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from datetime import datetime
 
     from compactor.parts import Parts, PassOptions
     from session.model import SessionRef
@@ -66,9 +67,10 @@ def run_pass(parts: Parts, options: PassOptions) -> PassReport:
             one = SessionPass(parts, options, asker, candidate, memory, preparation=preparation)
             return one.run()
 
-    vain = [_skip_vain(parts, one) for one in scan.candidates if _is_vain(parts, one)]
-    reports = [*scan.skipped, *vain]
-    order = share_fairly(one for one in scan.candidates if not _is_vain(parts, one))
+    now = parts.clock()
+    vain = [one for one in scan.candidates if _is_vain(parts, one, now)]
+    reports = [*scan.skipped, *(_skip_vain(parts, one) for one in vain)]
+    order = share_fairly(one for one in scan.candidates if not _is_vain(parts, one, now))
     with ThreadPoolExecutor(math.ceil(parts.limits.concurrency * _AT_WORK), "session") as pool:
         try:
             pending = [pool.submit(work, candidate) for candidate in order]
@@ -82,10 +84,11 @@ def run_pass(parts: Parts, options: PassOptions) -> PassReport:
     return PassReport(tuple(reports), time.monotonic() - begin, asker.stopped)
 
 
-def _is_vain(parts: Parts, candidate: Candidate) -> bool:
+def _is_vain(parts: Parts, candidate: Candidate, now: datetime) -> bool:
     """Whether nobody would ever see a compaction of that session."""
     way = parts.ways.get(candidate.entry.ref.place)
-    return way is not None and not way.works
+    since = candidate.idle_since
+    return way is not None and not way.reaches(None if since is None else now - since)
 
 
 def _skip_vain(parts: Parts, candidate: Candidate) -> SessionReport:

@@ -7,6 +7,7 @@ Where none is, nothing may be paid for. The rules were measured on nanobot 0.3.5
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING
 from compactor.durations import say_span
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from compactor.model import IdlePolicy
 
 LIBRARY, PLUGIN = "library", "nanobot-plugin"
@@ -50,26 +53,31 @@ class Signs:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The way in force in a folder, in a sentence that ends with what to do where there is none."""
+    """The way in force in a folder, in a sentence that ends with what to do where there is none.
+
+    It works for sessions that have been left alone for less than `within`, None for all.
+    """
 
     kind: WayKind
     sentence: str
+    within: timedelta | None = None
 
     @property
     def works(self) -> bool:
         """Whether a compaction will have an effect, as far as anybody can tell."""
         return self.kind is not WayKind.NONE
 
+    def reaches(self, idle: timedelta | None) -> bool:
+        """Whether a session that has been left alone for so long will be seen compacted."""
+        return self.works and (self.within is None or (idle is not None and idle < self.within))
+
 
 def find_way(
     signs: Signs, idle: IdlePolicy, *, keep_messages: int, agent_stopped: bool = False
 ) -> Way:
     """Return the way in force for these signs and this configuration of ours."""
-    if agent_stopped and signs.adopters:
-        told = "an agent that looks at its files is running here: leave out --agent-stopped"
-        return Way(WayKind.NONE, told)
     if agent_stopped:
-        return Way(WayKind.STOPPED, "the agent is stopped, and reads its files when it starts")
+        return _while_stopped(signs, keep_messages)
     if PLUGIN in signs.adopters:
         return _beside_plugin(signs)
     if LIBRARY in signs.adopters:
@@ -78,6 +86,22 @@ def find_way(
         told = "no agent has left a sign; one that reads its files afresh sees compactions"
         return Way(WayKind.UNKNOWN, told)
     return _without_plugin(signs, idle, keep_messages)
+
+
+def _while_stopped(signs: Signs, keep_messages: int) -> Way:
+    if signs.adopters:
+        told = "an agent that looks at its files is running here: leave out --agent-stopped"
+        return Way(WayKind.NONE, told)
+    told = "the agent is stopped, and reads its files when it starts"
+    after = signs.nanobot_after
+    if after is None or not keep_messages:
+        return Way(WayKind.STOPPED, told)
+    told += (
+        f"; nanobot then compacts what was left alone for {say_span(after)} by itself and swallows "
+        f"the kept messages: set {MINUTES_KEY} to 0 in {_where(signs)}, or [keep] messages to 0 "
+        "in our config.toml"
+    )
+    return Way(WayKind.STOPPED, told, within=after)
 
 
 def _beside_plugin(signs: Signs) -> Way:
@@ -94,16 +118,39 @@ def _without_plugin(signs: Signs, idle: IdlePolicy, keep_messages: int) -> Way:
     ttls = [ttl for ttl in (idle.ttl, *idle.channels.values()) if ttl is not None]
     longest = max(ttls, default=timedelta(0))
     after = signs.nanobot_after
-    if after is not None and after > longest and keep_messages == 0:
+    is_later = after is not None and after > longest
+    if after is not None and is_later and keep_messages == 0:
         told = f"nanobot's own idle scan adopts it after {say_span(after)}"
         return Way(WayKind.IDLE_SCAN, told)
-    remedy = (
-        f"install this package beside nanobot and set {MINUTES_KEY} to 0 in {_where(signs)}; or "
-        f"set [keep] messages = 0 and {MINUTES_KEY} above {say_span(longest)}; or run once "
-        "--agent-stopped before nanobot starts (see docs/nanobot.md)"
+    minutes = math.ceil(longest / timedelta(minutes=1))
+    where = _where(signs)
+    plugin = ["install this package beside nanobot, if it is not there"]
+    scan = []
+    if after is not None:
+        plugin.append(f"set {MINUTES_KEY} to 0 in {where}")
+    if keep_messages:
+        scan.append("set [keep] messages to 0 in our config.toml")
+    if not is_later:
+        scan.append(f"set {MINUTES_KEY} above {minutes}, our longest TTL, in {where}")
+        scan.append("start nanobot anew")
+    told = (
+        "nanobot, if it runs, would write over it. "
+        f"(1) {', '.join(plugin)}, and start nanobot anew; or "
+        f"(2) {', '.join(scan)}; or "
+        "(3) stop nanobot, run `compactor once --agent-stopped`, and start it. See docs/nanobot.md"
     )
-    return Way(WayKind.NONE, f"a running nanobot would write over it: {remedy}")
+    return Way(WayKind.NONE, told)
 
 
 def _where(signs: Signs) -> str:
     return signs.config or "nanobot's config.json"
+
+
+def say_ways(ways: Mapping[str, Way], *, always_name: bool = False) -> list[str]:
+    """Return a line for each way that is in force; it names its folders where there are several."""
+    places: dict[Way, list[str]] = {}
+    for place, way in ways.items():
+        places.setdefault(way, []).append(place)
+    if len(places) == 1 and not always_name:
+        return [f"{way.kind}: {way.sentence}" for way in places]
+    return [f"{way.kind}: {', '.join(named)}: {way.sentence}" for way, named in places.items()]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 AREA_NAME = ".compactor"
 DAMAGED_NAME = "damaged"
 _COMMITS_LOCK = "commits.lock"
+_EFFECTIVE = os.access in os.supports_effective_ids  # root may have taken the owner's identity
 
 
 def prepare_area(folder: Path) -> Path:
@@ -44,6 +45,18 @@ def prepare_area(folder: Path) -> Path:
             told = f"{AREA_NAME} must be a folder of our own; move it aside"
             raise NotADirectoryError(errno.ENOTDIR, told, str(area)) from None
     return area
+
+
+def check_folder(folder: Path) -> None:
+    """Raise `OSError` where a file of `folder` could not be replaced, as far as can be seen."""
+    area = folder / AREA_NAME
+    for place in (folder, area):
+        if place is area and not area.exists():
+            return
+        if not place.is_dir():
+            prepare_area(folder)  # says what is in the way
+        if not os.access(place, os.W_OK | os.X_OK, effective_ids=_EFFECTIVE):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from session.durable import AREA_NAME, prepare_area, recover, swap_file
+from session.durable import AREA_NAME, check_folder, prepare_area, recover, swap_file
 from session.errors import SessionWriteError, UnreadableSessionError
 from session.file_lock import AgentLock, Timeout, hold_exclusively
 from session.kernel import ExchangeMissingError
@@ -185,6 +185,12 @@ class JsonlStore(SessionStore):
         now = replace(session, in_flight=_in_flight(path), modified=_modified(path.name, status))
         return now, version
 
+    def check_writable(self) -> None:
+        """Look whether the folders can be written to; see `SessionStore`."""
+        for folder in self._folders_of_sessions():
+            with naming(folder):
+                check_folder(folder)
+
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Hold every folder as its one worker; see `SessionStore`."""
@@ -192,6 +198,7 @@ class JsonlStore(SessionStore):
             for folder in self._folders_of_sessions():
                 with naming(folder):
                     check_owner(folder, folder.stat())
+                    check_folder(folder)
                     if not (folder / AREA_NAME).exists():
                         list(list_folder(folder))  # make nothing where a file is another's
                     lock = prepare_area(folder) / _WORKER_LOCK

@@ -97,6 +97,9 @@ class MemoryStore(SessionStore, AgentStore):
             (entry, transcript),
         )
 
+    def check_writable(self) -> None:
+        """Memory always is; see `SessionStore`."""
+
     def commit(
         self,
         session: StoredSession,

@@ -160,6 +160,9 @@ class SessionStore(Protocol):
         All or nothing: killed at any instant, the session is as before or as asked for.
         """
 
+    def check_writable(self) -> None:
+        """Raise `StoreError` where a commit could not be written, as far as can be seen."""
+
     def exclusive(self) -> AbstractContextManager[None]:
         """Hold the store as its one worker, after finishing what a killed one left behind.
 

@@ -80,9 +80,37 @@ def test_without_any_way_all_ways_out_are_told() -> None:
     """The plugin, the idle scan, the stop; with the file and the figure to set."""
     found = way(NANOBOT)
     assert not found.works
-    for told in ("install this package", "to 0 in config.json", "messages = 0", "above 10m"):
-        assert told in found.sentence
-    assert "--agent-stopped" in found.sentence
+    first, second, third = found.sentence.split("; or ")
+    assert "install this package" in first
+    assert "to 0 in config.json" in first
+    assert "[keep] messages to 0" in second
+    assert "above" not in second, "15 minutes are more than our TTL"
+    assert "--agent-stopped" in third
+
+
+def test_of_a_way_only_what_is_left_to_do_is_told() -> None:
+    """Who has done a step must not wonder why it is asked for once more."""
+    signs = Signs((), is_nanobots=True, config="config.json", nanobot_after=None)
+    first, second, _ = way(signs, keep=0).sentence.split("; or ")
+    assert "to 0" not in first
+    assert "start nanobot anew" in first
+    assert "messages" not in second
+    assert "above 10, our longest TTL, in config.json, start nanobot anew" in second
+
+
+@pytest.mark.parametrize(
+    ("keep", "after", "idle_minutes", "reached"),
+    [(8, 15, 14, True), (8, 15, 15, False), (0, 15, 99, True), (8, None, 99, True)],
+)
+def test_what_nanobot_compacts_itself_at_its_start_is_not_reached(
+    keep: int, after: int | None, idle_minutes: int, reached: bool
+) -> None:
+    """It swallows kept messages, unless its own compaction is off or nothing is kept."""
+    minutes = None if after is None else after * MINUTE
+    signs = Signs((), is_nanobots=True, config="config.json", nanobot_after=minutes)
+    found = way(signs, keep, agent_stopped=True)
+    assert found.works
+    assert found.reaches(idle_minutes * MINUTE) == reached
 
 
 def test_where_there_is_no_sign_of_nanobot_a_pass_goes_on() -> None:
@@ -109,6 +137,9 @@ def nanobots(root: Path, **defaults: object) -> Path:
         ({"idleCompactAfterMinutes": 45}, 45 * MINUTE),
         ({"sessionTtlMinutes": 30}, 30 * MINUTE),
         ({"idleCompactAfterMinutes": "soon"}, None),
+        ({"idleCompactAfterMinutes": 2**63 - 1}, None),
+        ({"idleCompactAfterMinutes": float("nan")}, None),
+        ({"idleCompactAfterMinutes": float("inf")}, None),
     ],
 )
 def test_nanobots_own_setting_is_read(

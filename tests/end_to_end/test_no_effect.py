@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from session.adopter import Adopter
 from tests.end_to_end.support import LOW_FLOORS, SAMPLES, Invoke, copy_sessions
 
 
@@ -38,7 +39,7 @@ def test_nothing_is_done_where_it_would_have_no_effect(nanobots: Path, invoke: I
     assert ran.json["skipped"]["no_effect"] >= 12
     details = [row["detail"] for row in ran.json["sessions"] if row["reason"] == "no_effect"]
     assert all("idleCompactAfterMinutes" in detail for detail in details)
-    assert told.out.startswith("none: a running nanobot would write over it: install this package")
+    assert told.out.startswith("none: nanobot, if it runs, would write over it. (1) install this")
     assert contents(nanobots) == before
 
 
@@ -55,6 +56,44 @@ def test_what_is_told_leads_to_a_way_that_works(
     (place / "config.json").write_text('{"agents": {"defaults": {"idleCompactAfterMinutes": 0}}}')
     assert "warn" in line_of(invoke("check").out)
     assert invoke("once", "--agent-stopped").out.startswith("stopped: the agent is stopped")
+
+
+def test_what_nanobot_would_swallow_when_it_starts_is_not_paid_for(
+    nanobots: Path, place: Path, invoke: Invoke
+) -> None:
+    """Its own scan would soon cover the kept messages of what was left alone for its time."""
+    before = contents(nanobots)
+    ran = invoke("once", "--agent-stopped", "--json", "--all")
+    details = [row["detail"] for row in ran.json["sessions"] if row["reason"] == "no_effect"]
+    assert ran.json["due"] == 0
+    assert len(details) >= 12
+    assert all("swallows the kept messages" in detail for detail in details)
+    assert contents(nanobots) == before
+
+    (place / "config.json").write_text('{"agents": {"defaults": {"idleCompactAfterMinutes": 0}}}')
+    assert invoke("once", "--agent-stopped", "--json").json["compacted"] >= 4
+
+
+def test_each_folder_is_named_where_there_are_several(
+    nanobots: Path, place: Path, invoke: Invoke
+) -> None:
+    """One has an adopter, the other one has none."""
+    other = place / "sessions" / ("b" * 32)
+    other.mkdir()
+    sign = Adopter(other, "nanobot-plugin", idle_compact_after_minutes=0)
+    told = invoke("once").out
+    sign.close()
+    assert f"none: {nanobots}: nanobot, if it runs" in told
+    assert f"plugin: {other}: nanobot runs with our plugin" in told
+
+
+def test_what_is_in_the_way_of_our_own_folder_is_named(nanobots: Path, invoke: Invoke) -> None:
+    """By `check` as by `once`."""
+    (nanobots / ".compactor").write_text("in the way")
+    ran, checked = invoke("once", "--agent-stopped"), invoke("check")
+    assert (ran.code, checked.code) == (69, 69)
+    assert ".compactor must be a folder of our own; move it aside" in ran.err
+    assert ".compactor must be a folder of our own; move it aside" in checked.out
 
 
 def line_of(told: str) -> str:

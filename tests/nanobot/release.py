@@ -9,7 +9,7 @@ from pathlib import Path
 
 PYTHON = os.environ.get("NANOBOT_PYTHON", "")  # noqa: TID251 - how a tester names it
 NO_PYTHON = "NANOBOT_PYTHON names no Python with nanobot-ai"
-PROGRAM = Path(PYTHON).with_name("nanobot")
+PROGRAM = Path(PYTHON or "python").with_name("nanobot")
 _VERSION = "from importlib.metadata import version; print(version('nanobot-ai'))"
 
 

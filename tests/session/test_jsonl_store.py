@@ -196,6 +196,30 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
     assert as_plain_user(tmp_path, look) == f"{problem}; {problem}"
 
 
+@pytest.mark.parametrize("closed", [".", ".compactor"])
+def test_a_folder_that_may_not_be_written_to_is_named_ahead_of_all_work(
+    tmp_path: Path, closed: str
+) -> None:
+    """A worker that could save nothing must not ask a model first."""
+    (tmp_path / file_name(KEY)).write_bytes(session_bytes())
+    (tmp_path / ".compactor").mkdir()
+
+    def look() -> str:
+        folder, told = Path(), []
+        (folder / closed).chmod(0o500)
+        store = JsonlStore([folder])
+        for ask in (store.check_writable, lambda: store.exclusive().__enter__()):
+            try:
+                ask()
+            except StoreUnavailableError as error:
+                told.append(error.problem)
+        (folder / closed).chmod(0o700)
+        return "; ".join(told)
+
+    problem = "permission denied: let the user that runs us read and write it"
+    assert as_plain_user(tmp_path, look) == f"{problem}; {problem}"
+
+
 @pytest.mark.parametrize("mode", [0o000, 0o300, 0o400])
 def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path, mode: int) -> None:
     """Or its files, where it can be listed and no more."""
