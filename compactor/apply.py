@@ -74,7 +74,8 @@ def landed_by(session: StoredSession, change: ProjectionChange) -> Landed:
         covers=new.covers,
         content=stamp["content"],
         entry=new.entry or "",
-        stamp=cast("dict[str, object]", stamp),
+        # What was replaced stays in the session's file, for an undo; the journal needs none of it.
+        stamp=cast("dict[str, object]", stamp | {"previous": None}),
         base_covers=base.covers,
         base_text=None if base.entry is None else digest_text(base.entry),
     )

@@ -9,8 +9,12 @@ import re
 import unicodedata
 
 from compactor.redact import redact
+from compactor.secret_rules.private_keys import LONGEST_BLOCK
 
-_MARGIN = 4096  # characters beyond a cut that are read too, so that no secret is cut in half
+# Characters beyond a cut that are read too: more than the longest secret, so that none is cut in
+# half. A private key is the longest by far.
+_MARGIN = LONGEST_BLOCK + 512
+_WIDER = 4  # times as much is read where what was read shrank to less than was asked for
 _LONGEST_CLUSTER = 32  # characters that may be drawn as one; more is not writing
 
 _BREAKS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -47,15 +51,36 @@ def readable_text(content: object, limit: int) -> str:
     """
     text = _joined(content)
     tail = limit // 3
-    if len(text) > limit + 2 * _MARGIN:
-        head = _harmless(text[: limit + _MARGIN])
-        end = _harmless(text[-tail - _MARGIN :])
-    else:
-        head = end = _harmless(text)
-        if len(head) <= limit:
-            return head.strip(_INVISIBLE)
-    parts = (head[: limit - tail].strip(_INVISIBLE), end[len(end) - tail :].strip(_INVISIBLE))
-    return " …\n".join(filter(None, parts))
+    head, end = _harmless_start(text, limit - tail), _harmless_end(text, tail)
+    if head is None or end is None:
+        whole = _harmless(text)
+        if len(whole) <= limit:
+            return whole.strip(_INVISIBLE)
+        head, end = whole[: limit - tail], whole[len(whole) - tail :]
+    return " …\n".join(filter(None, (head.strip(_INVISIBLE), end.strip(_INVISIBLE))))
+
+
+def _harmless_start(text: str, size: int) -> str | None:
+    """Return the first `size` characters of `text` made harmless, None if that takes all of it."""
+    read = size + _MARGIN
+    while read < len(text):
+        # Only in the last of what was read can a secret stand that goes on behind it.
+        start = _harmless(text[:read])[:-_MARGIN]
+        if len(start) >= size:
+            return start[:size]
+        read *= _WIDER
+    return None
+
+
+def _harmless_end(text: str, size: int) -> str | None:
+    """Return the last `size` characters of `text` made harmless, None if that takes all of it."""
+    read = size + _MARGIN
+    while read < len(text):
+        end = _harmless(text[-read:])[_MARGIN:]
+        if len(end) >= size:
+            return end[len(end) - size :]
+        read *= _WIDER
+    return None
 
 
 def one_line(text: str) -> str:

@@ -7,14 +7,17 @@ row needs either a prefix that nobody else uses or a name in front of it that sa
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from compactor.secret_rules import RULES
 
 if TYPE_CHECKING:
-    from re import Match
+    from compactor.secret_rules.rule import Rule
 
-    from compactor.secret_rules import Rule
+# A letter beyond ASCII; no control and no half of a pair.
+_ESCAPE = re.compile(r"\\{1,31}u(?!00[0-7]|d[89a-f])([0-9a-f]{4})", re.IGNORECASE)
+_TRIGGERS = frozenset(trigger for rule in RULES for trigger in rule.triggers)
 
 
 def redact(text: str) -> str:
@@ -22,21 +25,45 @@ def redact(text: str) -> str:
 
     Takes time linear in the length of any text, changes nothing when applied again, never raises.
     """
-    lowered = text.lower()
+    text = _redact(text)
+    if "\\u" not in text:
+        return text
+    # JSON may spell the name of a secret with escapes; they are undone only where that tells.
+    plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
+    redacted = _redact(plain)
+    return text if redacted == plain else redacted
+
+
+def _redact(text: str) -> str:
+    lowered = _lower(text)
+    triggers = {trigger for trigger in _TRIGGERS if trigger in lowered}
     for rule in RULES:
-        for trigger in rule.triggers:
-            if trigger in lowered:
-                text = _apply(rule, text)
-                break
+        if not triggers.isdisjoint(rule.triggers):
+            text, lowered = _apply(rule, text, lowered)
     return text
 
 
-def _apply(rule: Rule, text: str) -> str:
+def _lower(text: str) -> str:
+    """Return `text` in lower case, every character where it was."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(low if len(low := char.lower()) == 1 else char for char in text)
+
+
+def _apply(rule: Rule, text: str, lowered: str) -> tuple[str, str]:
+    """Return both forms of a text with the secrets of one kind replaced."""
+    matches = rule.pattern.finditer(lowered if rule.ignores_case else text)
+    spans = [match.span("secret") for match in matches]
+    if not spans:
+        return text, lowered
     mark = f"[redacted:{rule.kind}]"
+    return _replace(text, spans, mark), _replace(lowered, spans, mark)
 
-    def replace(match: Match[str]) -> str:
-        whole, start = match[0], match.start()
-        begin, end = match.span("secret")
-        return whole[: begin - start] + mark + whole[end - start :]
 
-    return rule.pattern.sub(replace, text)
+def _replace(text: str, spans: list[tuple[int, int]], mark: str) -> str:
+    parts, end = [], 0
+    for start, stop in spans:
+        parts += [text[end:start], mark]
+        end = stop
+    return "".join([*parts, text[end:]])

@@ -115,6 +115,10 @@ def _calls(message: Message, limit: int) -> list[str]:
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict):
             arguments = function.get("arguments")
-            text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+            text = (
+                arguments
+                if isinstance(arguments, str)
+                else json.dumps(arguments, ensure_ascii=False)
+            )
             found.append(f"{_plain(str(function.get('name')))}({readable_text(text, limit)})")
     return found

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compactor.readable import clip, one_line, readable_text
+from compactor.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,14 +54,15 @@ class Call:
     @property
     def label(self) -> str:
         """The call with the first short value that it was given: mostly what it was done to."""
-        match = _SHORT_ARGUMENT.search(self.arguments[:_READ])
+        # The name of an argument may be all that tells its value for a secret.
+        match = _SHORT_ARGUMENT.search(redact(self.arguments[:_READ]))
         value = one_line(readable_text(match[1], _NAME)) if match else ""
         return f"{self.name}({value})" if value else self.name
 
     @property
     def paths(self) -> list[str]:
         """The files that it names."""
-        found = _PATH_ARGUMENT.findall(self.arguments[:_READ])
+        found = _PATH_ARGUMENT.findall(redact(self.arguments[:_READ]))
         paths = (one_line(readable_text(path.replace("\\\\", "\\"), _PATH)) for path in found)
         return [path for path in paths if path and ", " not in path]
 

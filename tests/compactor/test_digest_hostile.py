@@ -94,7 +94,10 @@ def test_images_and_base64_become_placeholders() -> None:
     """Megabytes of a picture are no text, in whatever form they stand in a message."""
     url = "data:image/png;base64," + "iVBORw0KGgo" * 50_000
     parts = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": "a cat?"}]
-    text = digest(message("user", parts), message("assistant", f"Yes: {url} and {'QUJD' * 999}"))
+    text = digest(
+        message("user", parts),
+        message("assistant", f"The cat is on the mat: {url} and {'QUJD' * 999}"),
+    )
     assert "iVBORw0KGgo" not in text
     assert "QUJD" not in text
     assert "[image] a cat?" in text
