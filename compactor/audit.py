@@ -7,7 +7,6 @@ read, and how it began, as far as the budgets below go.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,7 +39,6 @@ _TOOL_BUDGET, _TOOL_SHARE = 150_000, 2_000
 _MOST_CALLS = 20
 _MOST_VALUES = 200
 _VALUE = 200  # characters of one argument: what is longer is a text and no name
-_THOUGHT_END = re.compile(r"(?i)</think(?:ing)?>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,17 +206,11 @@ def _texts(message: Message, left: dict[_Speaker, int]) -> Iterator[tuple[_Speak
     # What a timer said is the agent's own business.
     speaker = _USER if message.role == "user" and not message.is_automation else _AGENT
     if message.role == "assistant" and isinstance(content, str):
-        content = _without_thoughts(content)
+        content = drop_thoughts(content)
     if left[speaker] > 0:
         yield speaker, readable_text(content, speaker.share)
     if left[_CALL] > 0 and message.makes_calls:
         yield _CALL, "\n".join(_arguments(message))
-
-
-def _without_thoughts(text: str) -> str:
-    # Behind the last end no block ends, and looking for one would take quadratic time.
-    end = max((match.end() for match in _THOUGHT_END.finditer(text)), default=0)
-    return drop_thoughts(text[:end]) + text[end:]
 
 
 def _arguments(message: Message) -> Iterator[str]:

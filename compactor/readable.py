@@ -6,8 +6,8 @@ Whatever a digest says of a transcript has gone through `readable_text` and, las
 from __future__ import annotations
 
 import re
-import unicodedata
 
+from compactor.clusters import cut_before, cut_behind
 from compactor.redact import redact
 from compactor.secret_rules.private_keys import LONGEST_BLOCK
 
@@ -15,7 +15,6 @@ from compactor.secret_rules.private_keys import LONGEST_BLOCK
 # half. A private key is the longest by far.
 _MARGIN = LONGEST_BLOCK + 512
 _WIDER = 4  # times as much is read where what was read shrank to less than was asked for
-_LONGEST_CLUSTER = 32  # characters that may be drawn as one; more is not writing
 
 _BREAKS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 # Controls, formatting (but for the joiners that scripts and emoji need), surrogates, tags.
@@ -30,7 +29,10 @@ _CODE_BLOCK = re.compile(r"```(?:(?!```)[\s\S])*+(?:```)?")
 _MARKUP = re.compile(r"(?m)^[ \t>]*(?:#{1,6}[ \t]+|[-*+•][ \t]+|\d{1,3}[.)][ \t]+)|\*\*|~~")
 _HEADING = re.compile(r"(?m)^[ \t]*#{1,6}[ \t].*$|^[ \t]*-{3,}[ \t]*$")
 _SENTENCE_END = re.compile(r"\n+|(?<=[.!?…])[ \t]+|(?<=[。\uff01\uff1f])")
-_INVISIBLE = " \t\n\u200c\u200d\ufe0e\ufe0f"
+GAP = "[…]"  # no prose has it
+_BETWEEN = f"\n{GAP}\n"
+_INVISIBLE = " \t\n\u200c\u200d"
+_NO_BEGINNING = _INVISIBLE + "\ufe0e\ufe0f"  # at an end these belong to the emoji ahead of them
 
 _PLACEHOLDERS = {
     "image_url": "[image]",
@@ -47,17 +49,37 @@ def readable_text(content: object, limit: int) -> str:
     """Return the text of a message's `content` in at most `limit` characters, lines kept.
 
     `content` is a string, a list of parts or anything else (which reads as empty). Of a longer
-    text the head and a third of the tail are taken; secrets are redacted before the cut.
+    text the head and half as much of the tail are taken, and between them stands a line `[…]`;
+    secrets are redacted before the cut.
     """
-    text = _joined(content)
-    tail = limit // 3
-    head, end = _harmless_start(text, limit - tail), _harmless_end(text, tail)
+    text = joined_text(content)
+    head_size, tail_size = _shares(limit)
+    head, end = _harmless_start(text, head_size), _harmless_end(text, tail_size)
     if head is None or end is None:
         whole = _harmless(text)
-        if len(whole) <= limit:
-            return whole.strip(_INVISIBLE)
-        head, end = whole[: limit - tail], whole[len(whole) - tail :]
-    return " …\n".join(filter(None, (head.strip(_INVISIBLE), end.strip(_INVISIBLE))))
+        return _strip(whole) if len(whole) <= limit else cut_middle(whole, limit)
+    return _join_ends(head, end)
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """Return `text` in at most `limit` characters: its head and tail around a line `[…]`."""
+    if len(text) <= limit:
+        return text
+    head, tail = _shares(limit)
+    return _join_ends(text[: cut_before(text, head)], text[cut_behind(text, len(text) - tail) :])
+
+
+def _shares(limit: int) -> tuple[int, int]:
+    room = max(limit - len(_BETWEEN), 0)
+    return room - room // 3, room // 3
+
+
+def _join_ends(head: str, tail: str) -> str:
+    return _BETWEEN.join(filter(None, (_strip(head), _strip(tail))))
+
+
+def _strip(text: str) -> str:
+    return text.lstrip(_NO_BEGINNING).rstrip(_INVISIBLE)
 
 
 def _harmless_start(text: str, size: int) -> str | None:
@@ -65,9 +87,9 @@ def _harmless_start(text: str, size: int) -> str | None:
     read = size + _MARGIN
     while read < len(text):
         # Only in the last of what was read can a secret stand that goes on behind it.
-        start = _harmless(text[:read])[:-_MARGIN]
-        if len(start) >= size:
-            return start[:size]
+        start = _harmless(text[:read])
+        if len(start) - _MARGIN >= size:
+            return start[: cut_before(start, size)]
         read *= _WIDER
     return None
 
@@ -76,9 +98,9 @@ def _harmless_end(text: str, size: int) -> str | None:
     """Return the last `size` characters of `text` made harmless, None if that takes all of it."""
     read = size + _MARGIN
     while read < len(text):
-        end = _harmless(text[-read:])[_MARGIN:]
-        if len(end) >= size:
-            return end[len(end) - size :]
+        end = _harmless(text[-read:])
+        if len(end) - _MARGIN >= size:
+            return end[cut_behind(end, len(end) - size) :]
         read *= _WIDER
     return None
 
@@ -102,27 +124,15 @@ def clip(text: str, limit: int) -> str:
     """
     if len(text) <= limit:
         return text
-    end = max(limit - 1, 0)
-    for _ in range(min(end, _LONGEST_CLUSTER)):
-        if not _joins(text[end - 1], text[end]):
-            break
-        end -= 1
+    end = cut_before(text, max(limit - 1, 0))
     space = text.rfind(" ", max(end - 12, end // 2), end + 1)
     if space > 0:
         end = space
     return text[:end].rstrip(" ,;:") + "…" if limit > 0 else ""
 
 
-def _joins(before: str, after: str) -> bool:
-    return (
-        before == "\u200d"
-        or after in "\u200c\u200d"
-        or unicodedata.category(after)[0] == "M"
-        or "\U0001f3fb" <= after <= "\U0001f3ff"  # a skin tone
-    )
-
-
-def _joined(content: object) -> str:
+def joined_text(content: object) -> str:
+    """Return the text of a message's `content`, which may be a list of parts or anything else."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

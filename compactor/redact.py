@@ -8,6 +8,7 @@ row needs either a prefix that nobody else uses or a name in front of it that sa
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from compactor.secret_rules import RULES
@@ -15,9 +16,18 @@ from compactor.secret_rules import RULES
 if TYPE_CHECKING:
     from compactor.secret_rules.rule import Rule
 
+_SHORT = 2_000  # characters
 # A letter beyond ASCII; no control and no half of a pair.
 _ESCAPE = re.compile(r"\\{1,31}u(?!00[0-7]|d[89a-f])([0-9a-f]{4})", re.IGNORECASE)
-_TRIGGERS = frozenset(trigger for rule in RULES for trigger in rule.triggers)
+_BY_TRIGGER: dict[str, list[int]] = {}
+for _number, _rule in enumerate(RULES):
+    for _trigger in _rule.triggers:
+        _BY_TRIGGER.setdefault(_trigger, []).append(_number)
+
+
+@lru_cache(maxsize=4096)  # every short text of a session is read three times
+def _redact_short(text: str) -> str:
+    return _redact_all(text)
 
 
 def redact(text: str) -> str:
@@ -25,6 +35,10 @@ def redact(text: str) -> str:
 
     Takes time linear in the length of any text, changes nothing when applied again, never raises.
     """
+    return _redact_short(text) if len(text) <= _SHORT else _redact_all(text)
+
+
+def _redact_all(text: str) -> str:
     text = _redact(text)
     if "\\u" not in text:
         return text
@@ -36,10 +50,11 @@ def redact(text: str) -> str:
 
 def _redact(text: str) -> str:
     lowered = _lower(text)
-    triggers = {trigger for trigger in _TRIGGERS if trigger in lowered}
-    for rule in RULES:
-        if not triggers.isdisjoint(rule.triggers):
-            text, lowered = _apply(rule, text, lowered)
+    found = [numbers for trigger, numbers in _BY_TRIGGER.items() if trigger in lowered]
+    if not found:  # as in most texts
+        return text
+    for number in sorted({number for numbers in found for number in numbers}):
+        text, lowered = _apply(RULES[number], text, lowered)
     return text
 
 

@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from compactor.clusters import cut_before, cut_behind
 from compactor.errors import TokenizerError
 
 if TYPE_CHECKING:
@@ -69,8 +70,10 @@ class TokenCounter:
         best = ""
         while low <= high:
             size = (low + high) // 2
-            head, tail = text[: size - size // 3], text[len(text) - size // 3 :]
-            short = f"{head} [... {len(text) - size} characters left out ...] {tail}"
+            head = text[: cut_before(text, size - size // 3)]
+            tail = text[cut_behind(text, len(text) - size // 3) :]
+            left_out = len(text) - len(head) - len(tail)
+            short = f"{head} [... {left_out} characters left out ...] {tail}"
             if self.exceeds(short, limit):
                 high = size - 1
             else:

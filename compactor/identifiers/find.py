@@ -8,6 +8,7 @@ is which of them wins where several match.
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -114,12 +115,18 @@ def find_identifiers(text: str) -> list[Identifier]:
     found = [
         Identifier(find.kind, clean[find.start : find.end])
         for find in _outside_of_code(masked, finds)
+        if not (_goes_on(clean, find.start) or _goes_on(clean, find.end))
     ]
     found = [one for one in found if not _is_random(one)]
     together = "\n".join(one.text for one in found)
     if redact(together) != together:  # by itself one of them looks like a secret
         found = [one for one in found if redact(one.text) == one.text]
     return found
+
+
+def _goes_on(text: str, at: int) -> bool:
+    """Whether an accent or the like stands there: of a name that ends ahead of it, half is read."""
+    return at < len(text) and (text[at] == "\u200d" or unicodedata.category(text[at])[0] == "M")
 
 
 def _outside_of_code(text: str, finds: _Finds) -> Iterator[_Find]:

@@ -133,6 +133,12 @@ def test_what_is_a_secret_only_by_itself_is_not_found_either() -> None:
     assert texts_of("-ghp" + "_aaaaaaaaaaaaaaaaaaaa123, ORD-111") == ["ORD-111"]
 
 
+def test_half_a_name_whose_accents_stand_apart_is_not_found() -> None:
+    """What goes on with an accent of its own, or with a joiner, is none; its neighbours are."""
+    text = "/home/ann/Jose\u0301.txt and /home/ann/notes.txt, https://x.example/👩\u200d🚀"
+    assert texts_of(text) == ["/home/ann/notes.txt"]
+
+
 def test_figures_of_other_scripts_are_figures() -> None:
     """And come out as they were written."""
     text = "\u0665 / \uff12\uff10\uff12\uff16-\uff10\uff13-\uff10\uff12, \u0663:\u0663\u0660"
