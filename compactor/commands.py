@@ -27,6 +27,7 @@ from compactor.errors import ConfigError
 from compactor.identity import become_owner
 from compactor.journal import Journal, MemoryJournal
 from compactor.log import start_log
+from compactor.making import read_making
 from compactor.model import Outcome
 from compactor.nanobot_signs import read_signs
 from compactor.openai_summarizer import OpenAISummarizer
@@ -39,6 +40,7 @@ from compactor.render import (
     print_pass,
     print_stored,
     progress_on,
+    say_unknown,
     stored,
 )
 from compactor.report import describe_pass, describe_stored
@@ -269,15 +271,20 @@ def show(
     folder: str | None,
     prompt: bool,
 ) -> int:
-    """Print one session: its entry and kept messages, or what an agent would send."""
+    """Print one session: its entry, how that was made, and what is kept; or what would be sent."""
     store = setup.open_store()
     session = store.load(find_entry(store.list_sessions(), key, folder))
-    if setup.as_json:
-        _print_json(describe_stored(session, prompt=prompt))
-    elif prompt:
+    if prompt and not setup.as_json:
         print_messages(setup.console, session.get_history())
+        return 0
+    making = read_making(session, lambda: setup.open_journal(read_only=True))
+    if setup.as_json:
+        if making.problem is not None:
+            setup.console.print(stored(say_unknown(making.problem)))
+        _print_json(describe_stored(session, making, prompt=prompt))
     else:
-        print_stored(setup.console, session)
+        counter = TokenCounter(setup.config.summary.counter)
+        print_stored(setup.console, session, making, counter)
     return 0
 
 

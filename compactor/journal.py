@@ -11,14 +11,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from compactor.errors import FailureKind
+from compactor.model import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from datetime import datetime
 
+    from compactor.model import AuditFigure
     from session.model import SessionRef
 
 
+COMPACTED = str(Outcome.COMPACTED)
+# The outcome of a line for one answer on the way: a long session is asked about in parts. What it
+# took stands there and not in the line of the attempt; only its seconds are among those of that.
+FOLDED = "folded"
 UNANSWERED = (FailureKind.UNAVAILABLE, FailureKind.RATE_LIMITED)
 
 
@@ -81,7 +87,8 @@ class LedgerEntry:
     """One line of the append-only ledger: an attempt at a session and how it ended.
 
     `usage` holds the tokens as the endpoint reported them (`prompt`, `cached`, `completion`,
-    `reasoning`), empty for an engine that asks nobody.
+    `reasoning`), empty for an engine that asks nobody. `audit` is the figure of the entry, if its
+    identifiers were looked for.
     """
 
     at: datetime
@@ -94,6 +101,7 @@ class LedgerEntry:
     tokens_after: int | None = None
     seconds: float | None = None
     usage: Mapping[str, int] = field(default_factory=dict)
+    audit: AuditFigure | None = None
 
 
 class Journal(Protocol):
@@ -118,11 +126,19 @@ class Journal(Protocol):
         """Return how many calls the ledger has since then: all, or those of one session.
 
         Of a session, calls that an endpoint which was down or busy never answered do not count: it
-        is its growing delay that bounds those, and it is due again when that ends.
+        is its growing delay that bounds those, and it is due again when that ends. Nor do those for
+        a part of it (`FOLDED`): they are progress that is kept, and no failures.
         """
 
     def count_outcomes(self, outcome: str, since: datetime) -> int:
         """Return how many attempts ended so since then, according to the ledger."""
+
+    def costs_of(self, ref: SessionRef) -> list[LedgerEntry]:
+        """Return the ledger's lines of what led to the entry that landed last, oldest first.
+
+        These are the newest compaction and all lines of the session since the one before it; none
+        where nothing has landed.
+        """
 
     def note_landed(self, ref: SessionRef, landed: Landed) -> None:
         """Remember what was committed, in place of what was committed or undone before.
@@ -177,13 +193,19 @@ class MemoryJournal:
         return sum(
             entry.calls
             for about, entry in self.ledger
-            if entry.at >= since
-            and (ref is None or (ref == about and entry.reason not in UNANSWERED))
+            if entry.at >= since and (ref is None or (ref == about and _counts(entry)))
         )
 
     def count_outcomes(self, outcome: str, since: datetime) -> int:
         """See `Journal`."""
         return sum(entry.outcome == outcome and entry.at >= since for _, entry in self.ledger)
+
+    def costs_of(self, ref: SessionRef) -> list[LedgerEntry]:
+        """See `Journal`."""
+        lines = [entry for about, entry in self.ledger if about == ref]
+        ends = [at for at, entry in enumerate(lines, 1) if entry.outcome == COMPACTED]
+        begin, end = ([0, 0, *ends])[-2:]
+        return lines[begin:end]
 
     def note_landed(self, ref: SessionRef, landed: Landed) -> None:
         """See `Journal`."""
@@ -223,3 +245,8 @@ class MemoryJournal:
         self._answers = {
             fingerprint: kept for fingerprint, kept in self._answers.items() if kept[0] not in refs
         }
+
+
+def _counts(entry: LedgerEntry) -> bool:
+    """Whether the calls of a line are held against its session."""
+    return entry.reason not in UNANSWERED and entry.outcome != FOLDED

@@ -13,14 +13,19 @@ from rich.table import Table
 from rich.text import Text
 
 from compactor.check import Finding, State
+from compactor.clusters import cut_before
 from compactor.durations import say_span
 from compactor.model import Outcome, PassReport, SessionReport
 from compactor.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
+    from compactor.making import Making
+    from compactor.tokens import TokenCounter
+    from session.message import Message
+    from session.projection import Projection
     from session.store import StoredSession
 
 _STATES = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red"}
@@ -107,32 +112,80 @@ def print_findings(console: Console, findings: Iterable[Finding]) -> None:
         console.print(line.append(printable(finding.detail, lines=True), style="default"))
 
 
-def print_stored(console: Console, session: StoredSession) -> None:
-    """Print a session's entry, where it comes from, and what is kept."""
-    projection, stamp = session.projection, session.projection.stamp
+def print_stored(
+    console: Console, session: StoredSession, making: Making, counter: TokenCounter
+) -> None:
+    """Print a session: its entry, how that was made, what is kept."""
+    projection = session.projection
     console.print(Rule(stored(session.ref.key, style="bold")))
     covered = f"{projection.covers} of {len(session.messages)} messages are covered"
     console.print(Text(covered if projection.covers else "no message is covered"))
-    if stamp is not None:
-        made = f"{stamp.get('engine')} {stamp.get('model') or ''}".strip()
-        console.print(
-            stored(
-                f"generation {stamp.get('generation')}, by {made} at {stamp.get('summarized_at')}; "
-                f"{stamp.get('first_at')} to {stamp.get('last_at')}; "
-                f"{stamp.get('tokens_before')} tokens became {stamp.get('tokens_after')}"
-            )
-        )
-        sources = stamp.get("sources")
-        if isinstance(sources, list) and sources:
-            console.print(stored(f"sources: {', '.join(map(str, sources))}"))
-    elif projection.entry is not None:
-        console.print("the entry is not ours: the agent or somebody else wrote it")
+    for line in (*_say_provenance(projection), *_say_making(making)):
+        console.print(stored(line))
+    console.print(stored(_say_kept(session.kept, counter)))
     if projection.entry is not None:
         console.print()
         console.print(stored(projection.entry, lines=True))
     console.print()
     console.print(Rule(Text(f"{len(session.kept)} kept messages", style="bold")))
     print_messages(console, [message.data for message in session.kept])
+
+
+def _say_provenance(projection: Projection) -> Iterator[str]:
+    stamp = projection.stamp
+    if stamp is None:
+        if projection.entry is not None:
+            yield "the entry is not ours: the agent or somebody else wrote it"
+        return
+    made = f"{stamp.get('engine')} {stamp.get('model') or ''}".strip()
+    yield f"generation {stamp.get('generation')}, by {made} at {stamp.get('summarized_at')}"
+    yield (
+        f"covered: {stamp.get('first_at')} to {stamp.get('last_at')}, "
+        f"{stamp.get('tokens_before')} tokens became {stamp.get('tokens_after')}"
+    )
+    sources = stamp.get("sources")
+    if isinstance(sources, list) and sources:
+        yield f"sources: {', '.join(map(str, sources))}"
+
+
+def _say_making(making: Making) -> Iterator[str]:
+    if making.problem is not None:
+        yield say_unknown(making.problem)
+    audit, cost = making.audit, making.cost
+    if audit is not None:
+        appended = f", {audit.appended} appended" if audit.appended else ""
+        yield f"audit: {audit.found} of {audit.wanted} identifiers in the text{appended}"
+    if cost is None:
+        return
+    if not cost.calls:
+        yield "cost: no model was asked"
+        return
+    parts = f" ({cost.parts} of them for parts)" if cost.parts else ""
+    told = [f"{cost.calls} {'call' if cost.calls == 1 else 'calls'}{parts}"]
+    about = "about " if cost.usage.get("estimated") else ""
+    for name, unit, within in (
+        ("prompt", "tokens in", "cached"),
+        ("completion", "out", "reasoning"),
+    ):
+        if name in cost.usage:
+            inner = f" ({cost.usage[within]:,} {within})" if cost.usage.get(within) else ""
+            told.append(f"{about}{cost.usage[name]:,} {unit}{inner}")
+    yield f"cost: {', '.join(told)}, {cost.seconds:,.1f} s"
+
+
+def say_unknown(problem: str) -> str:
+    """Say why nobody knows what an entry took."""
+    return f"audit and cost are not known: {problem}"
+
+
+def _say_kept(kept: Sequence[Message], counter: TokenCounter) -> str:
+    if not kept:
+        return "kept: no message"
+    tokens = sum(counter.count_message(message.data) for message in kept)
+    noun = "message" if len(kept) == 1 else "messages"
+    times = [message.timestamp for message in kept if isinstance(message.timestamp, str)]
+    span = f", {times[0]} to {times[-1]}" if times else ""
+    return f"kept: {len(kept)} {noun}, {tokens:,} tokens{span}"
 
 
 def print_messages(
@@ -145,11 +198,11 @@ def print_messages(
             if key in {"role", "timestamp"} or value in (None, "", []):
                 continue
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            cut = limit is not None and len(text) > limit
+            end = len(text) if limit is None else cut_before(text, limit)
             label = "" if key == "content" else f"{key}: "
-            shown = f"{label}{text[:limit] if cut else text}"
-            console.print(stored(shown, lines=True), end="")
-            console.print(Text(f" [... {len(text) - (limit or 0):,} more]" if cut else "", "dim"))
+            console.print(stored(f"{label}{text[:end]}", lines=True), end="")
+            more = len(text) - end
+            console.print(Text(f" [... {more:,} more]" if more > 0 else "", "dim"))
         console.print()
 
 

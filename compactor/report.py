@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from compactor.model import Outcome, PassReport, SessionReport
 
 if TYPE_CHECKING:
+    from compactor.making import EntryCost, Making
     from session.store import StoredSession
 
 _SETTLED = (Outcome.COMPACTED, Outcome.REAPPLIED, Outcome.WOULD_COMPACT)
@@ -58,8 +59,10 @@ def describe_session(session: SessionReport) -> dict[str, Any]:
     }
 
 
-def describe_stored(session: StoredSession, *, prompt: bool) -> dict[str, Any]:
-    """Return what `show` prints: the entry, its provenance and the kept messages.
+def describe_stored(
+    session: StoredSession, making: Making | None = None, *, prompt: bool
+) -> dict[str, Any]:
+    """Return what `show` prints: the entry, where it comes from, its cost and the kept messages.
 
     With `prompt` the messages are exactly those that an agent would send.
     """
@@ -71,5 +74,16 @@ def describe_stored(session: StoredSession, *, prompt: bool) -> dict[str, Any]:
         "covers": projection.covers,
         "entry": projection.entry,
         "stamp": projection.stamp,
+        "audit": asdict(making.audit) if making and making.audit else None,
+        "cost": _describe_cost(making.cost) if making and making.cost else None,
         "kept": session.get_history() if prompt else [message.data for message in session.kept],
+    }
+
+
+def _describe_cost(cost: EntryCost) -> dict[str, Any]:
+    return {
+        "calls": cost.calls,
+        "parts": cost.parts,
+        "usage": dict(cost.usage),
+        "seconds": round(cost.seconds, 3),
     }

@@ -1,8 +1,7 @@
 """The journal in a small SQLite file, readable by its owner alone.
 
 Every change is one transaction, synced before it returns. The ledger only ever grows; what it says
-is enough to replay the decisions of the past with another configuration. What comes from outside
-(keys, folders, answers) is stored as bytes: text in SQLite can't hold a lone surrogate.
+is enough to replay the decisions of the past with another configuration.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from compactor.errors import JournalError
 from compactor.journal import (
+    COMPACTED,
+    FOLDED,
     UNANSWERED,
     Answer,
     Journal,
@@ -25,35 +26,28 @@ from compactor.journal import (
     SessionMemory,
     Undone,
 )
-from session.model import SessionRef
+from compactor.journal_rows import (
+    LEDGER_COLUMNS,
+    MEMORY_COLUMNS,
+    drop_answers,
+    ledger_values,
+    name_of,
+    read_ledger,
+    read_memory,
+    set_memory,
+    set_parking,
+    to_bytes,
+    to_text,
+)
+from compactor.journal_schema import AUDIT_SINCE, SCHEMA_VERSION, upgrade_from
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
+    from session.model import SessionRef
+
 FILE_NAME = "journal.sqlite3"
-_SCHEMA_VERSION = 1
-_SCHEMA = (
-    """CREATE TABLE answer (
-        fingerprint TEXT PRIMARY KEY, place BLOB NOT NULL, key BLOB NOT NULL, text BLOB NOT NULL,
-        engine TEXT NOT NULL, model TEXT, prompt TEXT NOT NULL, written_at TEXT NOT NULL
-    ) STRICT""",
-    "CREATE INDEX answer_session ON answer (place, key)",
-    """CREATE TABLE memory (
-        place BLOB NOT NULL, key BLOB NOT NULL, folder BLOB NOT NULL,
-        landed TEXT, undone TEXT, parked_until TEXT, parked_for TEXT NOT NULL DEFAULT '',
-        failures INTEGER NOT NULL DEFAULT 0,
-        PRIMARY KEY (place, key)
-    ) STRICT""",
-    """CREATE TABLE ledger (
-        id INTEGER PRIMARY KEY, at TEXT NOT NULL, place BLOB NOT NULL, key BLOB NOT NULL,
-        outcome TEXT NOT NULL, reason TEXT, engine TEXT, model TEXT, calls INTEGER NOT NULL,
-        tokens_before INTEGER, tokens_after INTEGER, seconds REAL, usage TEXT NOT NULL
-    ) STRICT""",
-    "CREATE INDEX ledger_session ON ledger (place, key, at)",
-    "CREATE INDEX ledger_at ON ledger (at, calls)",
-    f"PRAGMA user_version = {_SCHEMA_VERSION}",
-)
 _PATIENCE = 10.0  # seconds to wait for another process
 _BEGIN_ANEW = "move it aside and a new one is begun"
 _ALLOW = "the worker must be able to write to it and to its folder; see [state] dir"
@@ -99,23 +93,29 @@ class SqliteJournal(Journal):
         with self._faults():
             self._db.execute("PRAGMA synchronous = FULL")
             self._db.execute("PRAGMA secure_delete = ON")  # what is forgotten leaves no trace
-            version = self._version()
+            version = self._known_version()
             if version == 0 and read_only:  # nobody has written to it yet
                 self._db.close()
                 self._db = self._connect("file::memory:")
-        if version == 0:
+        if upgrade_from(version) and (version == 0 or not read_only):
             with self._changing() as db:
-                if self._version() == 0:  # another process may have been faster
-                    for statement in _SCHEMA:
-                        db.execute(statement)
-        elif version != _SCHEMA_VERSION:
+                # Read again: another process may have been faster.
+                for statement in upgrade_from(self._version()):
+                    db.execute(statement)
+        with self._faults():
+            self._version_read = self._known_version()  # an older one, where we only read
+            if read_only:  # a change that a killed process left half made is still rolled back
+                self._db.execute("PRAGMA query_only = ON")
+
+    def _known_version(self) -> int:
+        version = self._version()
+        if version > SCHEMA_VERSION:
             raise JournalError(
                 str(self._path),
-                f"it has version {version} and this release knows {_SCHEMA_VERSION}: "
+                f"it has version {version} and this release knows {SCHEMA_VERSION}: "
                 f"install the release that made it, or {_BEGIN_ANEW}",
             )
-        if read_only:  # a change that a killed process left half made is still rolled back
-            self._db.execute("PRAGMA query_only = ON")
+        return version
 
     def _version(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
@@ -123,20 +123,8 @@ class SqliteJournal(Journal):
     def recall(self) -> Mapping[SessionRef, SessionMemory]:
         """Return the memory of every session that has one."""
         with self._reading():
-            rows = self._db.execute(
-                "SELECT place, folder, key, landed, undone, parked_until, parked_for, failures "
-                "FROM memory"
-            ).fetchall()
-            return {
-                SessionRef(*map(_text, (place, folder, key))): SessionMemory(
-                    None if landed is None else Landed(**json.loads(landed)),
-                    None if undone is None else _undone(undone),
-                    None if until is None else datetime.fromisoformat(until),
-                    reason,
-                    failures,
-                )
-                for place, folder, key, landed, undone, until, reason, failures in rows
-            }
+            rows = self._db.execute(f"SELECT {MEMORY_COLUMNS} FROM memory").fetchall()  # noqa: S608
+            return dict(map(read_memory, rows))
 
     def find_answer(self, fingerprint: str) -> Answer | None:
         """Return the answer to that question, unless it has landed or was undone since."""
@@ -149,21 +137,21 @@ class SqliteJournal(Journal):
                 return None
             text, engine, model, prompt, written_at = row
             at = datetime.fromisoformat(written_at)
-            return Answer(fingerprint, _text(text), engine, model, prompt, at)
+            return Answer(fingerprint, to_text(text), engine, model, prompt, at)
 
     def keep_answer(self, ref: SessionRef, answer: Answer) -> None:
         """Remember an answer."""
-        values = (_bytes(answer.text), answer.engine, answer.model, answer.prompt)
+        values = (to_bytes(answer.text), answer.engine, answer.model, answer.prompt)
         with self._changing() as db:
             db.execute(
                 "INSERT OR REPLACE INTO answer "
                 "(fingerprint, place, key, text, engine, model, prompt, written_at) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (answer.fingerprint, *_name(ref), *values, answer.written_at.isoformat()),
+                (answer.fingerprint, *name_of(ref), *values, answer.written_at.isoformat()),
             )
             db.execute(  # so that it is recalled, and forgotten when the session is deleted
                 "INSERT OR IGNORE INTO memory (place, key, folder) VALUES (?, ?, ?)",
-                (*_name(ref), _bytes(ref.folder)),
+                (*name_of(ref), to_bytes(ref.folder)),
             )
 
     def drop_answer(self, fingerprint: str) -> None:
@@ -177,7 +165,8 @@ class SqliteJournal(Journal):
         values: tuple[object, ...] = ()
         if ref is not None:
             query += " AND place = ? AND key = ? AND coalesce(reason, '') NOT IN (?, ?)"
-            values = (*_name(ref), *UNANSWERED)
+            query += " AND outcome <> ?"
+            values = (*name_of(ref), *UNANSWERED, FOLDED)
         with self._mutex, self._faults():
             row = self._db.execute(query, (since.isoformat(), *values)).fetchone()
         return int(row[0])
@@ -189,50 +178,62 @@ class SqliteJournal(Journal):
             row = self._db.execute(query, (since.isoformat(), outcome)).fetchone()
         return int(row[0])
 
+    def costs_of(self, ref: SessionRef) -> list[LedgerEntry]:
+        """Return the lines of what led to the entry that landed last; see `Journal`."""
+        columns = LEDGER_COLUMNS
+        if self._version_read < AUDIT_SINCE:
+            columns = columns.replace("audit", "NULL")
+        ours = "FROM ledger INDEXED BY ledger_session WHERE place = :place AND key = :key"
+        landed = f"SELECT max(id) {ours} AND outcome = :done"
+        query = (
+            f"WITH newest (id) AS ({landed}), "  # noqa: S608 - words of our own
+            f"before (id) AS ({landed} AND id < (SELECT id FROM newest)) "
+            f"SELECT {columns} {ours} "
+            "AND id > coalesce((SELECT id FROM before), 0) AND id <= (SELECT id FROM newest) "
+            "ORDER BY id"
+        )
+        place, key = name_of(ref)
+        with self._reading():
+            values = {"place": place, "key": key, "done": COMPACTED}
+            return list(map(read_ledger, self._db.execute(query, values).fetchall()))
+
     def note_landed(self, ref: SessionRef, landed: Landed) -> None:
         """Remember what was committed; older answers of the session have served their time."""
         with self._changing() as db:
-            _set(db, ref, "landed", json.dumps(asdict(landed)))
-            _set(db, ref, "undone", None)
-            _set_parking(db, ref, None, "")
-            _drop_answers(db, ref)
+            set_memory(db, ref, "landed", json.dumps(asdict(landed)))
+            set_memory(db, ref, "undone", None)
+            set_parking(db, ref, None, "")
+            drop_answers(db, ref)
 
     def note_undone(self, ref: SessionRef, undone: Undone) -> None:
         """Remember what an operator took back."""
         with self._changing() as db:
-            _set(db, ref, "landed", None)
-            _set(db, ref, "undone", json.dumps(asdict(undone)))
-            _drop_answers(db, ref)
+            set_memory(db, ref, "landed", None)
+            set_memory(db, ref, "undone", json.dumps(asdict(undone)))
+            drop_answers(db, ref)
 
     def park(self, ref: SessionRef, until: datetime | None, reason: str) -> None:
         """Leave a session alone until then; None lets it go again."""
         with self._changing() as db:
-            _set_parking(db, ref, until, reason)
+            set_parking(db, ref, until, reason)
 
     def write_ledger(self, ref: SessionRef, entry: LedgerEntry) -> None:
         """Add a line to the ledger."""
-        place, key = _name(ref)
-        fields = asdict(entry) | {
-            "at": entry.at.isoformat(),
-            "usage": json.dumps(dict(entry.usage)),
-            "place": place,
-            "key": key,
-        }
+        place, key = name_of(ref)
+        names = [name.strip() for name in LEDGER_COLUMNS.split(",")]
         with self._changing() as db:
             db.execute(
-                "INSERT INTO ledger (at, place, key, outcome, reason, engine, model, calls, "
-                "tokens_before, tokens_after, seconds, usage) "
-                "VALUES (:at, :place, :key, :outcome, :reason, :engine, :model, :calls, "
-                ":tokens_before, :tokens_after, :seconds, :usage)",
-                fields,
+                f"INSERT INTO ledger (place, key, {LEDGER_COLUMNS}) "  # noqa: S608 - our own words
+                f"VALUES (:place, :key, {', '.join(f':{name}' for name in names)})",
+                ledger_values(entry) | {"place": place, "key": key},
             )
 
     def forget(self, refs: Collection[SessionRef]) -> None:
         """Forget all texts of these sessions."""
         with self._changing() as db:
             for ref in refs:
-                db.execute("DELETE FROM memory WHERE place = ? AND key = ?", _name(ref))
-                _drop_answers(db, ref)
+                db.execute("DELETE FROM memory WHERE place = ? AND key = ?", name_of(ref))
+                drop_answers(db, ref)
 
     def close(self) -> None:
         """Close the file."""
@@ -267,47 +268,3 @@ class SqliteJournal(Journal):
             kind = getattr(error, "sqlite_errorcode", 0) & 0xFF  # above it stand the details
             remedy = _REMEDIES.get(kind, _BEGIN_ANEW)
             raise JournalError(str(self._path), f"{error}: {remedy}") from error
-
-
-def _undone(row: str) -> Undone:
-    undone = Undone(**json.loads(row))
-    if not (isinstance(undone.covers, int) and isinstance(undone.messages, int)):
-        raise TypeError(row)
-    return undone
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogatepass")
-
-
-def _name(ref: SessionRef) -> tuple[bytes, bytes]:
-    return _bytes(ref.place), _bytes(ref.key)
-
-
-def _set(db: sqlite3.Connection, ref: SessionRef, column: str, value: str | None) -> None:
-    """Set one column of a session's memory; `column` is one of our own words."""
-    db.execute(
-        f"INSERT INTO memory (place, key, folder, {column}) VALUES (?, ?, ?, ?) "  # noqa: S608
-        f"ON CONFLICT (place, key) DO UPDATE SET {column} = excluded.{column}",
-        (*_name(ref), _bytes(ref.folder), value),
-    )
-
-
-def _set_parking(
-    db: sqlite3.Connection, ref: SessionRef, until: datetime | None, reason: str
-) -> None:
-    _set(db, ref, "parked_until", None if until is None else until.isoformat())
-    _set(db, ref, "parked_for", reason)
-    grow = "0" if until is None else "failures + 1"
-    db.execute(
-        f"UPDATE memory SET failures = {grow} WHERE place = ? AND key = ?",  # noqa: S608
-        _name(ref),
-    )
-
-
-def _drop_answers(db: sqlite3.Connection, ref: SessionRef) -> None:
-    db.execute("DELETE FROM answer WHERE place = ? AND key = ?", _name(ref))

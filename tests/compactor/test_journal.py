@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from compactor.journal import (
+    FOLDED,
     Answer,
     Journal,
     Landed,
@@ -18,6 +19,7 @@ from compactor.journal import (
     SessionMemory,
     Undone,
 )
+from compactor.model import AuditFigure
 from compactor.sqlite_journal import SqliteJournal
 from session.model import SessionRef
 from tests.compactor.builders import NOW, REF
@@ -110,6 +112,49 @@ def test_outcomes_are_counted_from_a_moment_on(journal: Open) -> None:
     assert journal().count_outcomes("reapplied", NOW - timedelta(days=1)) == 1
     assert journal().count_outcomes("reapplied", NOW - timedelta(days=2)) == 2
     assert journal().count_outcomes("failed", NOW - timedelta(days=9)) == 0
+
+
+def test_calls_for_a_part_are_no_failures_of_the_session(journal: Open) -> None:
+    """They count in all, and not against the session; nor do those that nobody answered."""
+    for outcome, reason, made in (
+        (FOLDED, None, 4),
+        ("failed", "bad_summary", 2),
+        ("failed", "unavailable", 8),
+        ("compacted", None, 1),
+    ):
+        journal().write_ledger(REF, LedgerEntry(NOW, outcome, reason, calls=made))
+    journal().write_ledger(OTHER, LedgerEntry(NOW, "compacted", None, calls=16))
+    assert journal().count_calls(NOW, REF) == 3
+    assert journal().count_calls(NOW) == 31
+    assert journal().count_calls(NOW + timedelta(seconds=1)) == 0
+
+
+def test_what_led_to_an_entry_is_what_was_written_since_the_one_before(journal: Open) -> None:
+    """Parts, failures and conflicts, as they were written, whatever the clock said."""
+    ends = ("compacted", "failed", FOLDED, "conflict", "compacted", "reapplied", "failed")
+    lines = [
+        LedgerEntry(
+            NOW - timedelta(hours=n), end, None, "openai", "gpt", n, 9, 8, 1.5, {"prompt": n}
+        )
+        for n, end in enumerate(ends)  # a clock that was set back does not disturb their order
+    ]
+    lines[4] = replace(lines[4], audit=AuditFigure(17, 14, 3))
+    assert journal().costs_of(REF) == []
+    for line in lines:
+        journal().write_ledger(REF, line)
+        journal().write_ledger(OTHER, replace(line, calls=100))
+    journal().write_ledger(replace(OTHER, key="new"), lines[1])
+    assert journal().costs_of(REF) == lines[1:5]
+    assert journal().costs_of(OTHER) == [replace(line, calls=100) for line in lines[1:5]]
+    assert journal().costs_of(replace(OTHER, key="new")) == []
+
+
+def test_what_led_to_the_first_entry_is_all_there_is(journal: Open) -> None:
+    """No compaction came before it."""
+    lines = [LedgerEntry(NOW, end, None) for end in ("failed", "compacted")]
+    for line in lines:
+        journal().write_ledger(REF, line)
+    assert journal().costs_of(REF) == lines
 
 
 def test_failures_in_a_row_are_counted(journal: Open) -> None:
