@@ -35,6 +35,8 @@ _LINE_END = re.compile("\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 # What Unicode calls controls (but for the tab and the newline) and surrogates.
 _UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _BY_LINE = {f"## {heading}": heading for heading in Heading}
+_ASKED = {heading.casefold(): heading for heading in Heading if heading not in QUOTED}
+_NEARLY = re.compile(rf"(?im)^##[ \t]*\**({'|'.join(_ASKED)})[*:]*[ \t]*$")
 
 
 def render_sections(sections: dict[Heading, str]) -> str:
@@ -58,6 +60,11 @@ def parse_sections(text: str) -> dict[Heading, str]:
         # A heading that comes twice goes on where it was.
         current = [] if heading is None else sections.setdefault(heading, [])
     return {heading: "\n".join(lines).strip() for heading, lines in sections.items()}
+
+
+def tidy_headings(text: str) -> str:
+    """Return `text` with the headings that a model writes as they are written (`## goal:`)."""
+    return _NEARLY.sub(lambda found: f"## {_ASKED[found[1].casefold()]}", text)
 
 
 def frame(body: str) -> str:
