@@ -31,6 +31,7 @@ from compactor.summarize import Question, Summarizer, Summary, SummaryRequest
 from compactor.summary_prompt import build_messages
 from session.jsonl_store import JsonlStore
 from session.memory_store import MemoryRecord, MemoryStore
+from tests.endpoint.support import without_identifiers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,6 +66,10 @@ class _Listener(Summarizer):
         self.bodies: list[dict[str, Any]] = []
         self._reasoning = reasoning_tokens
 
+    def measure(self, request: SummaryRequest) -> int:
+        """Return all of them; see `Summarizer`."""
+        return len(request.covered)
+
     def prepare(self, request: SummaryRequest) -> Question:
         """Keep a request."""
         self.bodies.append(
@@ -90,14 +95,19 @@ class Sessions:
 
     @classmethod
     def write(cls, place: Path, count: int, url: str) -> Self:
-        """Write so many sessions, and take them into memory."""
+        """Write so many sessions, and take them into memory.
+
+        Nothing in them has to be named: the endpoint's one answer is good for all.
+        """
         place.mkdir()
         idle = read_clock() - AWAY
         write_folder(place / "sessions", count, idle)
         config = check_config(tomllib.loads(_CONFIG.format(url=url)), "bench")
         found = JsonlStore([place / "sessions"]).list_sessions()
         records = {
-            entry.ref.key: MemoryRecord((place / "sessions" / entry.name).read_bytes(), idle)
+            entry.ref.key: MemoryRecord(
+                without_identifiers((place / "sessions" / entry.name).read_bytes()), idle
+            )
             for entry in found
         }
         return cls(place, config, records)

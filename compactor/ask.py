@@ -8,25 +8,34 @@ and a fault of the account ends it.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from compactor.entry import clean_text
 from compactor.errors import FailureKind, StopError, SummaryError
-from compactor.journal import Answer
-from compactor.model import CallLimits, Reason, Verdict
+from compactor.journal import FOLDED, Answer, LedgerEntry
+from compactor.judgement import Cost, better_of
+from compactor.model import Reason, Verdict
 from compactor.redact import redact
-from compactor.summarize import Question, Summarizer, Summary, SummaryRequest, fingerprint_of
+from compactor.summarize import (
+    Question,
+    Summarizer,
+    Summary,
+    SummaryRequest,
+    fingerprint_of,
+    shorten,
+)
 from compactor.turns import Turns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from datetime import datetime
 
     from compactor.journal import Journal
-    from compactor.model import PassPolicy
+    from compactor.judgement import Judge, Judged
+    from compactor.model import CallLimits, PassPolicy
     from compactor.turns import Preparation
     from session.model import SessionRef
 
@@ -34,6 +43,7 @@ Accepted = TypeVar("Accepted")
 
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 OVER = "the pass is over its deadline"
+_BROKEN = "the endpoint keeps failing; asked again later"
 _BREAK_AFTER = 3  # failures of the endpoint in a row
 # Told of one session, but most likely met by the next one too.
 _ENDPOINT_FAULTS = {
@@ -42,20 +52,6 @@ _ENDPOINT_FAULTS = {
     FailureKind.TIMEOUT,
     FailureKind.BAD_REQUEST,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What asking took: calls, and tokens as they were counted (see `LedgerEntry`)."""
-
-    calls: int = 0
-    usage: Mapping[str, int] = field(default_factory=dict)
-
-    def plus(self, calls: int, usage: Mapping[str, int]) -> Cost:
-        """Return the sum of this and of more."""
-        names = dict.fromkeys((*self.usage, *usage))
-        total = {name: self.usage.get(name, 0) + usage.get(name, 0) for name in names}
-        return Cost(self.calls + calls, total)
 
 
 class Asker:
@@ -102,10 +98,10 @@ class Asker:
         self,
         ref: SessionRef,
         request: SummaryRequest,
-        accept: Callable[[Answer], Accepted],
+        judge: Judge[Accepted],
         preparation: Preparation,
     ) -> tuple[Accepted, Cost] | Verdict:
-        """Return what `accept` makes of an answer and what it cost, or why nothing may be asked.
+        """Return what `judge` makes of an answer and what it cost, or why nothing may be asked.
 
         An answer that was paid for before is taken from the journal. The `preparation` is done once
         there is nothing left but to ask. Raises `SummaryError`, whose `calls` and `usage` are the
@@ -114,14 +110,37 @@ class Asker:
         known = self._journal.find_answer(fingerprint_of(request, self.engine))
         if known is not None:
             with suppress(SummaryError):  # we were killed before we saw that it breaks a rule
-                return self._accept(known, accept), Cost()
-        return self._ask(ref, request, accept, preparation)
+                return self._judge(known, judge, may_improve=False).value, Cost()
+        return self._ask(ref, request, judge, preparation)
 
-    def _begin(self, today: int) -> Summarizer | Verdict:
+    def note_part(self, ref: SessionRef, cost: Cost) -> None:
+        """Write the ledger of an answer on the way to one; nothing where it was known before."""
+        if cost.calls:
+            engine = self.engine
+            entry = LedgerEntry(
+                self._clock(), FOLDED, None, engine.name, engine.model, cost.calls, usage=cost.usage
+            )
+            self._journal.write_ledger(ref, entry)
+
+    def stand_in(
+        self, ref: SessionRef, request: SummaryRequest, judge: Judge[Accepted], error: SummaryError
+    ) -> Accepted | None:
+        """Return what comes of the fallback after an error, None where nothing does."""
+        if self._fallback is None or isinstance(error, StopError):
+            return None
+        with suppress(SummaryError):  # what is told is why the engine failed
+            summary = self._fallback.prepare(request)()
+            answer = self._keep(ref, request, self._fallback, summary)
+            return self._judge(answer, judge, may_improve=False).value
+        return None
+
+    def _begin(self, request: SummaryRequest, today: int) -> Summarizer | Verdict:
         """Return whom to ask now, or why nobody may be asked; see `_take_call`."""
         if self._is_over():
             return Verdict(Reason.STOPPED, OVER)
         if self._is_broken() and self._fallback is not None:
+            if request.goes_on:
+                raise SummaryError(FailureKind.UNAVAILABLE, _BROKEN)
             return self._fallback
         refusal = None if self.engine.model is None else self._take_call(today)
         return refusal or self.engine
@@ -138,7 +157,7 @@ class Asker:
             if self.stopped is not None:
                 return Verdict(Reason.STOPPED, self.stopped.problem)
             if self._is_broken():
-                return Verdict(Reason.STOPPED, "the endpoint keeps failing; asked again later")
+                return Verdict(Reason.STOPPED, _BROKEN)
             if today >= self._limits.per_session_per_day:
                 told = f"{today} calls in a day; see [limits] per_session_per_day"
                 return Verdict(Reason.LIMITED, told)
@@ -152,56 +171,78 @@ class Asker:
         self,
         ref: SessionRef,
         request: SummaryRequest,
-        accept: Callable[[Answer], Accepted],
+        judge: Judge[Accepted],
         preparation: Preparation,
     ) -> tuple[Accepted, Cost] | Verdict:
         """Ask until an answer is accepted or there is nobody left to ask."""
         spent, engine = Cost(), self.engine
         today = 0 if engine.model is None else self._count_today(ref)  # nobody else asks for it
         begun = False
+        best: Judged[Accepted] | None = None
         while True:
             try:
                 question = self._prepare(request, engine)
                 preparation.done()
                 with self.turns.ask():
                     if not begun:  # only now: much may have happened during the wait
-                        whom = self._begin(today)
+                        whom = self._begin(request, today)
                         if isinstance(whom, Verdict):
                             return whom
                         if whom is not engine:
                             engine, question = whom, whom.prepare(request)
                     summary = self._summarize(question, engine)
+                begun = True
                 spent = spent.plus(summary.calls, summary.usage)
-                return self._accept(self._keep(ref, request, engine, summary), accept), spent
+                may_improve = engine.model is not None and not request.is_second
+                answer = self._keep(ref, request, engine, summary)
+                judged = self._judge(answer, judge, may_improve=may_improve)
             except SummaryError as error:
                 begun = True
                 spent = spent.plus(error.calls, error.usage)
+                if best is not None:
+                    return best.value, spent
                 error.calls, error.usage = spent.calls, spent.usage
                 following = self._follow(ref, request, engine, error)
                 if following is None:
                     raise
                 request, engine = following
+            else:
+                if not (judged.missing and may_improve and self._may_repeat(ref, spent.calls)):
+                    return better_of(best, judged).value, spent
+                best, request = judged, replace(request, missing=judged.missing)
+
+    def _may_repeat(self, ref: SessionRef, calls: int) -> bool:
+        """Whether a session may ask once more, and count that call; `calls` it has just made."""
+        if self._is_over() or self._is_broken():
+            return False
+        today = self._count_today(ref) + calls  # those are not in the ledger yet
+        return self._take_call(today) is None
 
     def _follow(
         self, ref: SessionRef, request: SummaryRequest, engine: Summarizer, error: SummaryError
     ) -> tuple[SummaryRequest, Summarizer] | None:
         """Return what to ask whom after a failure: the same once more, with what was wrong named.
 
-        After that the fallback, if there is one; None where that was all.
+        After that the fallback, if there is one; None where that was all. A part is not left to the
+        fallback, which can do all of the rest; see `stand_in`.
         """
-        if engine is self._fallback or isinstance(error, StopError):
+        if engine is self._fallback or isinstance(error, StopError) or shorten(request, error):
             return None
         improvable = error.kind is FailureKind.BAD_SUMMARY and not error.final
-        if improvable and engine.model is not None and request.complaint is None:
-            again = replace(request, complaint=error.problem)
+        if improvable and engine.model is not None and not request.is_second:
+            again = replace(request, complaint=error.problem, missing=error.missing)
             today = self._count_today(ref) + error.calls  # those are not in the ledger yet
             if self._take_call(today) is None:
                 return again, engine
-        return None if self._fallback is None else (request, self._fallback)
+        if self._fallback is None or request.goes_on:
+            return None
+        return request, self._fallback
 
-    def _accept(self, answer: Answer, accept: Callable[[Answer], Accepted]) -> Accepted:
+    def _judge(
+        self, answer: Answer, judge: Judge[Accepted], *, may_improve: bool
+    ) -> Judged[Accepted]:
         try:
-            return accept(answer)
+            return judge(answer, may_improve)
         except SummaryError:
             self._journal.drop_answer(answer.fingerprint)  # it must not be found again
             raise

@@ -86,7 +86,8 @@ class SummaryError(CompactorError):
 
     `calls` says how many calls were made in vain and `usage` what tokens they took, `retry_after`
     how long the endpoint asks to be left alone. A `final` one is not worth another question.
-    `remedy` is what the operator can do; unlike `problem`, it is nothing to tell a model.
+    `remedy` is what the operator can do; unlike `problem`, it is nothing to tell a model. `missing`
+    are identifiers that the summary left out; they are never told to anybody else.
     """
 
     exit_code = 3
@@ -107,6 +108,7 @@ class SummaryError(CompactorError):
         self.final = final
         self.calls = 0
         self.usage: Mapping[str, int] = {}
+        self.missing: tuple[str, ...] = ()
         super().__init__(f"{kind}: {self.detail}")
 
     @property

@@ -9,11 +9,12 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from compactor.cuts import split_batches, turn_start, turn_starts
 from compactor.model import Plan, PlanPolicy, Reason, Verdict
 from compactor.quote import request_tokens
 from compactor.tokens import message_text, most_tokens
 from session.history import PROVIDER_KEYS
-from session.message import Message, pair_calls, spoken_flags
+from session.message import Message, spoken_flags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -112,13 +113,13 @@ def _find_cut(
     def fits(index: int) -> bool:
         return sizes[index - start] <= policy.keep_tokens
 
-    split = _split_batches(messages)
+    split = split_batches(messages)
     user = _last_user(messages, start)
     since = start if user is None else user
     answer, delivered = _final_answer(messages, since), _first_delivery(messages, since)
     # The last exchange stays whole, and so does what nobody has answered yet.
-    limit = min(answer, delivered) if user is None else _turn_start(messages, start, user)
-    turns = [i for i in _turn_starts(messages, start) if start < i <= limit and i not in split]
+    limit = min(answer, delivered) if user is None else turn_start(messages, start, user)
+    turns = [i for i in turn_starts(messages, start) if start < i <= limit and i not in split]
     covers = _choose([start, *turns], wanted, fits)
     if covers is not None:
         return covers
@@ -144,24 +145,6 @@ def _choose(places: Sequence[int], wanted: int, fits: Callable[[int], bool]) -> 
     return next((place for place in places if place >= roomy and fits(place)), None)
 
 
-def _turn_starts(messages: Sequence[Message], start: int) -> list[int]:
-    """Positions at which a turn begins, in order."""
-    users = (
-        index
-        for index in range(start, len(messages))
-        if messages[index].role == "user"
-        and not (messages[index].is_command or messages[index].is_hidden)
-    )
-    return [_turn_start(messages, start, index) for index in users]
-
-
-def _turn_start(messages: Sequence[Message], start: int, user: int) -> int:
-    """Where the turn of a user message begins: with the deliveries that it replies to."""
-    while user > start and messages[user - 1].is_delivery:
-        user -= 1
-    return user
-
-
 def _last_user(messages: Sequence[Message], start: int = 0) -> int | None:
     """Position of the newest spoken message of the user, from `start` on."""
     flags = list(spoken_flags(messages))
@@ -184,11 +167,3 @@ def _final_answer(messages: Sequence[Message], start: int) -> int:
         if said and not message.makes_calls:
             return index
     return len(messages)
-
-
-def _split_batches(messages: Sequence[Message]) -> set[int]:
-    """Positions at which a cut would part a tool call from one of its results."""
-    last: dict[int, int] = {}
-    for result, caller in pair_calls(messages).items():
-        last[caller] = max(last.get(caller, result), result)
-    return {index for caller, result in last.items() for index in range(caller + 1, result + 1)}

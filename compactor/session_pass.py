@@ -16,21 +16,23 @@ from compactor.apply import (
     reapply_projection,
     still_says,
 )
-from compactor.ask import Cost
 from compactor.backoff import LONGEST, next_try
 from compactor.errors import STOPPING, CompactorError, FailureKind, SummaryError
+from compactor.fold import ask_in_parts
 from compactor.idle import select_idle, spoken_upto
 from compactor.journal import LedgerEntry
+from compactor.judge import SummaryJudge
+from compactor.judgement import Cost
 from compactor.model import Outcome, Reason, SessionReport, Verdict
 from compactor.plan import plan_compaction
 from compactor.scan import skip
-from compactor.summarize import accept_summary, build_request, check_gain, close_entry
+from compactor.summarize import build_request
 from session.errors import SessionFault, StoreError, UnreadableSessionError
 from session.store import CommitStatus
 
 if TYPE_CHECKING:
     from compactor.ask import Asker
-    from compactor.journal import Answer, Landed, SessionMemory
+    from compactor.journal import Landed, SessionMemory
     from compactor.model import Plan
     from compactor.parts import Parts, PassOptions
     from compactor.scan import Candidate
@@ -132,22 +134,26 @@ class SessionPass:
         parts = self._parts
         request = build_request(session, plan, parts.plan, parts.counter)
 
-        def accept(answer: Answer) -> tuple[Answer, str, int]:
-            body = accept_summary(answer.text, request, parts.counter)
-            entry = close_entry(body, session, plan, parts.plan, parts.counter)
-            return answer, entry, check_gain(entry, plan, parts.plan, parts.counter)
-
-        got = self._asker.get(session.ref, request, accept, self._preparation)
+        judge = SummaryJudge(session, plan, request, parts.plan, parts.counter)
+        got = ask_in_parts(
+            self._asker,
+            session.ref,
+            request,
+            judge.judge,
+            judge_part=judge.judge_part,
+            preparation=self._preparation,
+        )
         if isinstance(got, Verdict):
             return self._skip(got, session)
-        (answer, entry, tokens_after), self._cost = got
+        accepted, self._cost = got
+        answer = accepted.answer
         change = apply_projection(
             session,
             plan.covers,
-            entry,
+            accepted.entry,
             answer,
             tokens_before=plan.tokens_before,
-            tokens_after=tokens_after,
+            tokens_after=accepted.tokens_after,
             counter=parts.counter.encoding,
         )
         report = self._report(
@@ -155,7 +161,8 @@ class SessionPass:
             messages=len(session.messages),
             covers=plan.covers,
             tokens_before=plan.tokens_before,
-            tokens_after=tokens_after,
+            tokens_after=accepted.tokens_after,
+            audit=accepted.audit,
             engine=answer.engine,
             model=answer.model,
         )
@@ -260,6 +267,7 @@ class SessionPass:
                 tokens_after=report.tokens_after,
                 seconds=report.seconds,
                 usage=self._cost.usage,
+                audit=report.audit,
             ),
         )
         # A fault of the account is not the session's: it is due again as soon as that is mended.

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from compactor.entry import QUOTED, clean_text, frame, parse_sections, render_sections
+from compactor.entry import clean_text, frame, render_sections, tidy_headings
 from compactor.errors import FailureKind, SummaryError
 from compactor.quote import quote_sections
+from compactor.refusals import find_fault
 from session.projection import digest_content, digest_text
 
 if TYPE_CHECKING:
@@ -22,11 +23,8 @@ if TYPE_CHECKING:
     from session.store import StoredSession
 
 
+_SMALLER = 0.6  # share of the window
 _FIRST_HEADING = re.compile(r"(?m)^## ")
-_VOICE = r"(?im)^(?:\[(?:{who})\b[^\]\n]*\]|\**(?:{who})\**\s*:)"
-_VOICES = tuple(
-    re.compile(_VOICE.replace("{who}", who)) for who in ("user|human", "agent|assistant|ai|bot")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,12 @@ class SummaryRequest:
 
     `previous` is the entry that stands now, its frame included; `covered` are the messages that it
     doesn't cover yet, `kept` those that the agent's model will see as they are. `max_tokens` is for
-    the sections alone, without the frame. `complaint` is what was wrong with the answer before.
+    the sections alone, without the frame. `goes_on` says that this is a part of a longer history,
+    and more of it follows. With `is_measured` it was found too long, and cut to what fits; `share`
+    is how much of the model's window may be used.
+
+    Of a second question `complaint` is what was wrong with the first answer, and `missing` are the
+    identifiers that it left out.
     """
 
     key: str
@@ -43,7 +46,16 @@ class SummaryRequest:
     covered: tuple[Message, ...]
     kept: tuple[Message, ...]
     max_tokens: int
+    goes_on: bool = False
+    is_measured: bool = False
+    share: float = 1.0
     complaint: str | None = None
+    missing: tuple[str, ...] = ()
+
+    @property
+    def is_second(self) -> bool:
+        """Whether this was asked before, and the answer was not good enough."""
+        return self.complaint is not None or bool(self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +88,13 @@ class Summarizer(Protocol):
     @property
     def prompt(self) -> str:
         """The version of its instructions: another one is another answer."""
+
+    def measure(self, request: SummaryRequest) -> int:
+        """Return how many of the covered messages can go into one question, at least one.
+
+        Asked where all of them turned out to be too long (`context_overflow`); the rest is asked
+        about with the answer as what is `previous`.
+        """
 
     def prepare(self, request: SummaryRequest) -> Question:
         """Do what can be done ahead of asking; raises `SummaryError` where that can't be."""
@@ -111,7 +130,22 @@ def fingerprint_of(request: SummaryRequest, engine: Summarizer) -> str:
         engine.prompt,
         request.max_tokens,
     ]
+    if request.goes_on:
+        parts.append("part")
     return digest_text(json.dumps(parts))
+
+
+def shorten(request: SummaryRequest, error: SummaryError) -> SummaryRequest | None:
+    """Return what to ask in place of what was too long; None where that was not it, or is all.
+
+    The engine cuts a long history into parts; where the endpoint counts more tokens than we do,
+    the parts are made smaller, once.
+    """
+    if error.kind is not FailureKind.CONTEXT_OVERFLOW or request.share < 1:
+        return None
+    if error.calls:
+        return replace(request, is_measured=True, share=_SMALLER)
+    return None if request.is_measured else replace(request, is_measured=True)
 
 
 def accept_summary(summary: str, request: SummaryRequest, counter: TokenCounter) -> str:
@@ -119,12 +153,10 @@ def accept_summary(summary: str, request: SummaryRequest, counter: TokenCounter)
     text = clean_text(summary).strip()
     if not text:
         raise SummaryError(FailureKind.BAD_SUMMARY, "there is no text")
-    sections = parse_sections(text)
-    if not any(body for heading, body in sections.items() if heading not in QUOTED):
-        raise SummaryError(FailureKind.BAD_SUMMARY, "none of the headings has anything under it")
-    text = _notes_alone(text)
-    if all(voice.search(text) for voice in _VOICES):
-        raise SummaryError(FailureKind.BAD_SUMMARY, "it goes on with the conversation")
+    text = _notes_alone(tidy_headings(text))
+    fault = find_fault(text)
+    if fault is not None:
+        raise SummaryError(FailureKind.BAD_SUMMARY, fault)
     if counter.exceeds(text, request.max_tokens):
         raise SummaryError(
             FailureKind.BAD_SUMMARY, f"it is longer than {request.max_tokens} tokens"

@@ -47,6 +47,10 @@ class DigestSummarizer:
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
 
+    def measure(self, request: SummaryRequest) -> int:
+        """Return all of them: it reads a history of any length; see `Summarizer`."""
+        return max(len(request.covered), 1)
+
     def prepare(self, request: SummaryRequest) -> Question:
         """Return `summarize` for this request; see `Summarizer`."""
         return partial(self.summarize, request)

@@ -44,6 +44,10 @@ class FakeEngine:
     model: str | None = "gpt"
     prompt: str = "v1"
 
+    def measure(self, request: SummaryRequest) -> int:
+        """Measure nothing."""
+        raise NotImplementedError(request)
+
     def prepare(self, request: SummaryRequest) -> Question:
         """Write nothing."""
         raise NotImplementedError(request)

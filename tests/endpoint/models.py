@@ -228,6 +228,13 @@ CAP_WORDS: dict[str, Callable[[int, int], Reply]] = {
 }
 # How they say that all of it is too long.
 WINDOW_WORDS: dict[str, Callable[[int, int], Reply]] = {
+    "OpenAI": lambda total, window: error(
+        400,
+        f"This model's maximum context length is {window} tokens. However, your messages resulted "
+        f"in {total} tokens. Please reduce the length of the messages.",
+        param="messages",
+        code="context_length_exceeded",
+    ),
     "vLLM": lambda total, window: http(
         400,
         {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import sqlite3
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ KEY_NAME = "COMPACTOR_TEST_KEY"
 SHORT, SHORT_KEY = "dGVsZWdyYW06YWlybGluZS0z", "telegram:airline-3"
 OTHERS = ("dGVsZWdyYW06YWlybGluZS03", "dGVsZWdyYW06YWlybGluZS05", "dGVsZWdyYW06YWlybGluZS02")
 
+_NAMED = re.compile(r"""\S*[\d_/@$"'`]\S*|\b[A-Z]{3,}\b""")
 _CONFIG = """\
 [store]
 url = "jsonl:sessions"
@@ -43,6 +46,28 @@ concurrency = {concurrency}
 [log]
 {log}
 """
+
+
+def without_identifiers(data: bytes) -> bytes:
+    """The lines of a session, its sizes and its structure kept, with nothing an audit looks for.
+
+    So a fixed answer lacks nothing; what comes of one that does is tested for itself.
+    """
+    lines = data.split(b"\n")
+    for at, line in enumerate(lines):
+        row = json.loads(line) if line else {}
+        if "role" not in row:
+            continue
+        if isinstance(row.get("content"), str):
+            row["content"] = _NAMED.sub(_say_less, row["content"])
+        for call in row.get("tool_calls") or []:
+            call["function"]["arguments"] = json.dumps({"about": "things"})
+        lines[at] = json.dumps(row, ensure_ascii=False).encode()
+    return b"\n".join(lines)
+
+
+def _say_less(match: re.Match[str]) -> str:
+    return ("things " * len(match[0]))[: len(match[0])]
 
 
 @dataclass(frozen=True)
@@ -78,7 +103,9 @@ class Place:
     def add(self, *stems: str) -> None:
         """Put fresh sample sessions in place."""
         for stem in stems:
-            shutil.copy2(SAMPLES / f"{stem}.jsonl", self.sessions)
+            source = SAMPLES / f"{stem}.jsonl"
+            self.path(stem).write_bytes(without_identifiers(source.read_bytes()))
+            shutil.copystat(source, self.path(stem))
 
     def path(self, stem: str = SHORT) -> Path:
         """The file of a session."""

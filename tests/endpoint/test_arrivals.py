@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from tests.end_to_end.support import Invoke, Ran, add_messages, filler, message_lines
+from tests.endpoint.material import well_informed
 from tests.endpoint.server import Server, answer
 from tests.endpoint.support import SHORT_KEY, Place
 
@@ -150,6 +151,8 @@ def test_a_message_that_changes_what_is_covered_is_no_conflict_of_ours(
 
     assert ran.session(SHORT_KEY)["outcome"] == "conflict"
     assert place.path().read_bytes() == rewritten
+    server.answer_by(well_informed)
     add_messages(place.path(), *filler(4, "2026-03-02", "later"))
-    assert invoke("once", "--agent-stopped", "--json").json["compacted"] == 1
+    ran = invoke("once", "--agent-stopped", "--json")
+    assert ran.json["compacted"] == 1, ran
     assert len(server.requests) == 2

@@ -28,7 +28,7 @@ from tests.endpoint.models import (
     seeded_reasoning,
     small_window,
 )
-from tests.endpoint.server import GOOD, Server
+from tests.endpoint.server import GOOD, Reply, Server
 from tests.endpoint.support import KEY, OTHERS, SHORT_KEY, Place
 
 SETTING = re.compile(r'(?:\[(llm|summary)\] )?(\w+) = ("[^"]*"|\d+)')
@@ -245,21 +245,27 @@ def test_a_small_window_is_named_and_then_kept(
     rows = zip(roles, texts, strict=True)
     messages = [{"role": role, "content": text, "timestamp": at} for role, text in rows]
     add_messages(place.path(), *messages)
-    server.answer_by(small_window(window, lambda total: words(total, window)))
+    refused: list[int] = []
+
+    def refuse(total: int) -> Reply:
+        refused.append(total)
+        return words(total, window)
+
+    server.answer_by(small_window(window, refuse))
     before = place.files()
 
     said = told(once(invoke), place, before)
 
     assert f"set [llm] context_window = {window}" in said
     obey(place, said)
-    asked = len(server.requests)
+    refused.clear()
     ran = once(invoke)
     if window == 8192:
         assert "lower [llm] reasoning_tokens" in told(ran, place, before)
         place.configure(llm="context_window = 8192\nreasoning_tokens = 0")
         ran = once(invoke)
     assert ran.json["compacted"] == 1, ran.out
-    assert len(server.requests) == asked + 1, "what can't fit is not sent"
+    assert refused == [], "what can't fit is not sent"
 
 
 @pytest.mark.parametrize("reasoning", [5100, 5180, 6000])

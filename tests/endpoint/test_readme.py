@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tests.end_to_end.support import ROOT, SAMPLES, Invoke, copy_sessions
+from tests.endpoint.material import well_informed
 from tests.endpoint.server import Server
 from tests.endpoint.support import Place
 
@@ -18,13 +19,15 @@ README = (ROOT / "README.md").read_text()
 def test_the_commands_of_the_readme_run(bare: Place, server: Server, invoke: Invoke) -> None:
     """Each `compactor` line does what it says, on real sessions, and the model is asked."""
     copy_sessions(SAMPLES, bare.sessions)
+    server.answer_by(well_informed)
     [config] = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
     (bare.folder / "config.toml").write_text(re.sub(r"http://[^\"]+", server.url, config))
     lines = re.findall(r"`?compactor ((?:scan|once|show|undo|check)[^`\n]*)", README)
     assert len(lines) >= 6
     for line in lines:
         arguments = line.replace("/path/to/sessions", "sessions").replace("KEY", "cli:pi-coding")
-        assert invoke(*arguments.split()).code == 0, line
+        ran = invoke(*arguments.split())
+        assert ran.code == 0, ran.out
     assert {request.json["model"] for request in server.requests} == {"my-model"}
     assert len(server.requests) >= 4
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from compactor.entry import FRAME
@@ -13,7 +14,7 @@ from tests.endpoint.support import KEY, SHORT_KEY, Place
 
 if TYPE_CHECKING:
     import pytest
-from tests.endpoint.material import parts_of, turns
+from tests.endpoint.material import parts_of, turns, well_informed
 
 
 def test_an_answer_lands_and_is_not_asked_for_again(
@@ -28,7 +29,7 @@ def test_an_answer_lands_and_is_not_asked_for_again(
     assert place.entry() == f"{FRAME}\n\n{GOOD}"
     stamp = place.stamp()
     assert (stamp["engine"], stamp["model"]) == ("openai", "test-model")
-    assert stamp["prompt"] == "handoff-1"
+    assert stamp["prompt"] == "handoff-2"
     assert place.lines() == lines
     again = invoke("once", "--agent-stopped", "--json")
     assert (again.code, again.json["skipped"]) == (0, {"covered": 1})
@@ -58,12 +59,12 @@ def test_a_second_compaction_sends_the_notes_and_what_is_new(
     """The entry before and the new messages, not the covered ones again."""
     invoke("once", "--agent-stopped")
     first = place.stamp()["covers"]
-    add_messages(place.path(), *turns(8, "newer"))
-    server.play(answer("## Goal\n- Fly tomorrow\n\n## Done\n- All changed"))
+    add_messages(place.path(), *turns(24, "newer"))
+    server.answer_by(well_informed)
 
     ran = invoke("once", "--agent-stopped", "--json")
 
-    assert ran.json["compacted"] == 1
+    assert ran.json["compacted"] == 1, ran
     parts = parts_of(server.requests[1])
     assert list(parts) == ["PREVIOUS NOTES", "OLDER MESSAGES", "MESSAGES THAT STAY"]
     assert GOOD in parts["PREVIOUS NOTES"]
@@ -74,7 +75,7 @@ def test_a_second_compaction_sends_the_notes_and_what_is_new(
             assert message["content"] not in server.requests[1].user
     assert place.stamp()["covers"] > first
     assert place.stamp()["generation"] == 2
-    assert "Fly tomorrow" in place.entry()
+    assert place.entry().startswith(f"{FRAME}\n\n{GOOD}")
 
 
 def test_what_was_wrong_is_named_once(place: Place, server: Server, invoke: Invoke) -> None:
@@ -129,6 +130,22 @@ def test_what_nobody_counted_is_marked_as_estimated(
     assert usage["estimated"] == 1
     assert usage["completion"] == TokenCounter().count(GOOD)
     assert usage["prompt"] > 3000
+
+
+def test_what_an_entry_took_is_shown(place: Place, server: Server, invoke: Invoke) -> None:
+    """All calls that led to it; tokens that we counted ourselves are about right."""
+    server.play(answer("No heading."), answer(usage=None))
+    assert invoke("once", "--agent-stopped", "--json").json["compacted"] == 1
+
+    shown = invoke("show", SHORT_KEY).out
+
+    assert re.search(
+        r"\ncost: 2 calls, about [\d,]+ tokens in \(512 cached\), about \d+ out "
+        r"\(\d+ reasoning\), [\d.]+ s\n",
+        shown,
+    )
+    told = invoke("show", SHORT_KEY, "--json").json["cost"]
+    assert (told["calls"], told["parts"], told["usage"]["estimated"]) == (2, 0, 1)
 
 
 def test_what_is_configured_arrives(place: Place, server: Server, invoke: Invoke) -> None:
