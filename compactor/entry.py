@@ -36,7 +36,24 @@ _LINE_END = re.compile("\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 _UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _BY_LINE = {f"## {heading}": heading for heading in Heading}
 _ASKED = {heading.casefold(): heading for heading in Heading if heading not in QUOTED}
-_NEARLY = re.compile(rf"(?im)^##[ \t]*\**({'|'.join(_ASKED)})[*:]*[ \t]*$")
+# What models call them, too.
+_ASKED |= {
+    "decisions & constraints": Heading.DECISIONS,
+    "decisions": Heading.DECISIONS,
+    "constraints": Heading.DECISIONS,
+    "next steps": Heading.OPEN,
+    "open items": Heading.OPEN,
+    "open questions": Heading.OPEN,
+    "facts": Heading.FACTS,
+}
+_NAMES = "|".join(map(re.escape, sorted(_ASKED, key=len, reverse=True)))
+# As a heading of any depth, or alone on its line in bold or with a colon.
+_NEARLY = re.compile(
+    rf"(?im)^(?:#{{1,6}}[ \t\xa0]*(?:[^\w\s]+[ \t]*)?(?:\d[.)][ \t]*)?(?P<deep>{_NAMES})[*_]*"
+    rf"(?::[*_]*[ \t]*(?P<rest>\S.*))?[*_:# \t]*"
+    rf"|[*_]{{2}}(?P<bold>{_NAMES})(?:[*_]{{2}}:?|:[*_]{{2}})[ \t]*|(?P<bare>{_NAMES}):[ \t]*)$"
+)
+_FOREIGN = re.compile(r"(?m)^##[ \t]+(.+)$")
 
 
 def render_sections(sections: dict[Heading, str]) -> str:
@@ -63,8 +80,20 @@ def parse_sections(text: str) -> dict[Heading, str]:
 
 
 def tidy_headings(text: str) -> str:
-    """Return `text` with the headings that a model writes as they are written (`## goal:`)."""
-    return _NEARLY.sub(lambda found: f"## {_ASKED[found[1].casefold()]}", text)
+    """Return `text` with the headings that a model writes as they are written (`### goal:`)."""
+
+    def tidy(found: re.Match[str]) -> str:
+        name = found["deep"] or found["bold"] or found["bare"]
+        rest = f"\n{found['rest']}" if found["rest"] else ""
+        return f"## {_ASKED[name.casefold()]}{rest}"
+
+    return _NEARLY.sub(tidy, text)
+
+
+def demote_headings(text: str) -> str:
+    """Return `text` with the headings that are not ours as lines of the section they stand in."""
+    ours = {f"## {heading}" for heading in Heading if heading not in QUOTED}
+    return _FOREIGN.sub(lambda found: found[0] if found[0].rstrip() in ours else found[1], text)
 
 
 def frame(body: str) -> str:

@@ -61,6 +61,7 @@ class SummaryJudge:
         self._policy = policy
         self._counter = counter
         self._wanted: tuple[str, ...] | None = None
+        self._first: set[Heading] = set()  # sections of the first answer, if that was good enough
         self._held = HeldFacts(request.previous, (*request.covered, *request.kept))
         self._lost: dict[str, tuple[str, ...]] | None = None  # by the first answer
 
@@ -70,7 +71,10 @@ class SummaryJudge:
         if self._wanted is None:  # it takes its time, and most passes ask for nothing
             self._wanted = select_wanted(request.covered)
         body = self._accept(answer, request, may_improve=may_improve)
-        missing = self._find_missing(answer, body, self._wanted)
+        missing = find_missing(self._wanted, body)
+        if may_improve:
+            self._check_worth(answer, self._wanted, missing)
+        self._check_sections(body, may_improve=may_improve)
         lost = self._held.find_lost(body)
         named = [] if self._lost is None else [line for line in lost if line not in self._lost]
         if may_improve:
@@ -88,26 +92,38 @@ class SummaryJudge:
 
         def judge(answer: Answer, may_improve: bool) -> Judged[str]:
             body = self._accept(answer, part, may_improve=may_improve)
-            missing = self._find_missing(answer, body, select_wanted(part.covered))
+            missing = find_missing(select_wanted(part.covered), body)
             return Judged(self._append(body, (), missing, part.max_tokens)[0])
 
         return judge
 
     def _accept(self, answer: Answer, request: SummaryRequest, *, may_improve: bool) -> str:
-        body = accept_summary(answer.text, request, self._counter)
+        body = accept_summary(answer.text, request, self._counter, leniently=not may_improve)
         if may_improve:  # once: a model that can't do otherwise is better than none
             self._check_language(body)
         return body
 
-    def _find_missing(self, answer: Answer, body: str, wanted: Sequence[str]) -> tuple[str, ...]:
-        missing = find_missing(wanted, body)
+    def _check_worth(self, answer: Answer, wanted: Sequence[str], missing: tuple[str, ...]) -> None:
+        """Tell a model, once, that its notes are hardly about this conversation."""
         found = len(wanted) - len(missing)
         if answer.model is not None and len(wanted) >= _MANY and found < _FEW:
             problem = f"it names {found} of the {len(wanted)} identifiers that matter"
             error = SummaryError(FailureKind.BAD_SUMMARY, problem)
             error.missing = missing
             raise error
-        return missing
+
+    def _check_sections(self, body: str, *, may_improve: bool) -> None:
+        """Ask for constraints that vanished; a second answer must not lose those of the first."""
+        has = set(parse_sections(body))
+        if not may_improve:
+            if Heading.DECISIONS in self._first - has:
+                raise SummaryError(FailureKind.BAD_SUMMARY, "it has less than the answer before")
+            return
+        before = parse_sections(self._request.previous or "")
+        if before.get(Heading.DECISIONS) and Heading.DECISIONS not in has:
+            problem = f"nothing is left of what stood under {Heading.DECISIONS!r}"
+            raise SummaryError(FailureKind.BAD_SUMMARY, problem)
+        self._first = has
 
     def _check_language(self, body: str) -> None:
         spoken = zip(self._session.messages, spoken_flags(self._session.messages), strict=True)

@@ -15,7 +15,7 @@ _LEAD = re.compile(
     r"|avertissement|s'il (?:te|vous) pla[iî]t|важно|внимание|пожалуйста"
     r"|注意|重要|重要提示|警告|请|مهم|تنبيه|من فضلك|يرجى)\s*[!:,.]*[*_]*\s*){1,3}"
 )
-_DROP = r"(?:ignore|disregard|forget|override|bypass)"
+_DROP = r"(?:ignore|disregard|forget)"
 _OLD = r"(?:previous|prior|above|earlier|preceding|foregoing|former|system|your|original)"
 _WITHIN = r"(?:(?:all|any|every|each|the|of|these|those|and|or)\s+)*"
 _END = r"\s*(?:[.!,;:?]|$|and\b|now\b)"
@@ -24,30 +24,30 @@ _ASK = r"(?:prompts?|messages?|instructions?)"
 
 _ENGLISH = rf"""
     {_DROP}\s+{_WITHIN}(?:{_OLD},?\s+(?:(?:and|or)\s+)?)+(?:instructions?|prompts?|directives?)\b
+        (?!\s+(?:about|for|to|on|as|regarding|concerning)\b)
   | {_DROP}\s+{_WITHIN}your\s+(?:\w+\s+){{0,2}}?
         (?:instructions?|prompts?|guidelines|rules|programming|training)\b
-  | {_DROP}\s+(?:all|any)\s+(?:of\s+)?(?:the\s+|these\s+)?(?:instructions|prompts|directives)
+  | {_DROP}\s+all\s+(?:of\s+)?(?:the\s+|these\s+)?(?:instructions|prompts|directives)
         (?:\s+(?:above|before|so\s+far|you\b.*)|{_END})
   | {_DROP}\s+(?:everything|all|anything|what)\s+
-        (?:(?:that\s+)?you\b|(?:that\s+)?(?:was\s+|is\s+)?(?:said\s+)?above{_END})
+        (?:(?:that\s+)?you\s+(?:were|are|have\s+been|know|learned)\b|(?:that\s+)?(?:was\s+|is\s+)?(?:said\s+)?above{_END})
   | (?:do\s+not|don't|never|stop)\s+(?:follow|obey)(?:ing)?\s+{_WITHIN}
         (?:(?:previous|system|your|above)\s+)+(?:instructions?|prompts?|directives?|rules)\b
   | you\s+are\s+(?:now|no\s+longer|hereby|DAN)\b
   | you\s+are\s+(?:an?|the)\s+(?:[\w-]+\s+){{0,3}}(?:assistant|ai|bot|chatbot|agent|model)\b
-  | you\s+(?:must|shall|have\s+to|need\s+to|are\s+(?:required|ordered|instructed)\s+to
+  | you\s+(?:must|shall|are\s+(?:required|ordered|instructed)\s+to
         |will\s+(?:now|from\s+now))\b
   | your\s+(?:(?:new|only|next|real|true|first|sole|actual)\s+)?
-        (?:task|role|job|mission|objective|instructions?)\s*(?:is\b|are\b|:|now\b)
-  | from\s+now\s+on,?\s+(?:you\b|your\b|(?:ignore|disregard)\s+(?:all|any|your|the)\b)
-  | new\s+(?:system\s+)?(?:instructions?|prompt)\s*:
-  | system\s+override\b
+        (?:task|role|mission|objective|instructions?)\s*(?:is\b|are\b|:|now\b)
+  | from\s+now\s+on,?\s+(?:you\b|(?:ignore|disregard)\s+(?:all|any|your|the)\b)
+  | new\s+(?:system\s+(?:instructions?|prompt)|instructions)\s*:
   | (?:reveal|leak|recite|disclose)\s+(?:(?:your|the|all|its)\s+)+(?:(?:\w+\s+)?{_HIDDEN}\s+)?
         (?:prompts?|instructions)\b
   | repeat\s+(?:(?:all|the)\s+)+(?:\w+\s+)?{_HIDDEN}\s+{_ASK}\b
   | (?:reveal|print|repeat|output|show|display|send|post|write)\s+(?:(?:me|us|out|back)\s+)*
         (?:all\s+(?:of\s+)?)?your\s+(?:\w+\s+){{0,2}}?(?:{_HIDDEN}\s+)?{_ASK}\b
   | (?:print|output|show|display)\s+the\s+(?:{_HIDDEN}\s+)?prompt
-        \s+(?:verbatim|word\s+for\s+word|above|in\s+full|now)\b
+        \s+(?:verbatim|word\s+for\s+word|above\s*[.!]?$|now)\b
   | (?:print|output)\s+the\s+(?:\w+\s+)?{_HIDDEN}\s+prompt\s*[.!]?$
   | (?:attention|dear|hey|hello|hi),?\s+(?:ai|assistant|agent|model|reader|llm|summarizer
         |language\s+model)\s*[,:!]
@@ -60,11 +60,11 @@ _GERMAN = r"""
            (?:\w+\s+)?(?:anweisung|instruktion|regel|vorgabe|befehl|prompt|nachricht)\w*
         |systemanweisung\w*|system-?prompts?
         |(?<=deine\s)(?:anweisung|instruktion|regel)\w*)
-  | (?:du\s+bist|sie\s+sind)\s+(?:jetzt|nun|ab\s+jetzt|ab\s+sofort|nicht\s+(?:mehr|länger))\b
-  | (?:du\s+musst|sie\s+müssen)\s+(?:jetzt|nun|ab\s+sofort|alle|immer|sofort|unbedingt|die|den)\b
-  | (?:deine|ihre)\s+(?:neuen?\s+)?(?:aufgabe|rolle|anweisung(?:en)?)\s*(?:ist|sind|lautet|lauten|:)
+  | du\s+bist\s+(?:jetzt|nun|ab\s+jetzt|ab\s+sofort|nicht\s+(?:mehr|länger))\b
+  | du\s+musst\s+(?:jetzt|nun|ab\s+sofort|alle|immer|sofort|unbedingt|die|den)\b
+  | deine\s+(?:neuen?\s+)?(?:aufgabe|rolle|anweisung(?:en)?)\s*(?:ist|sind|lautet|lauten|:)
   | ab\s+(?:jetzt|sofort)\s+(?:bist|musst|wirst|sollst|darfst)\s+du\b
-  | neue\s+(?:system)?anweisung(?:en)?\s*:
+  | neue\s+(?:systemanweisung(?:en)?|anweisungen)\s*:
   | (?:gib|zeige?|verrate|wiederhole|nenne)\s+(?:mir\s+)?(?:deine?n?|den|die)\s+
         (?:system-?prompt|systemanweisung\w*|systemnachricht)
 """
@@ -74,7 +74,7 @@ _SPANISH = r"""
         (?:anteriores|previas?|previos|precedentes|de(?:l)?\s+sistema|originales)
   | (?:ahora|a\s+partir\s+de\s+ahora|desde\s+ahora),?\s+(?:eres|usted\s+es|debes|tienes\s+que)\b
   | debes\s+(?:ignorar|olvidar|responder|enviar|revelar|obedecer|actuar)\b
-  | (?:tu|su)\s+(?:nueva\s+)(?:tarea|función|misión|instrucción)\s*(?:es|:)
+  | tu\s+(?:nueva\s+)(?:tarea|función|misión|instrucción)\s*(?:es|:)
   | nuevas?\s+instrucci(?:ón|ones)(?:\s+del\s+sistema)?\s*:
   | (?:revela|muestra|repite|imprime)\s+(?:tu|el|tus|las)\s+
         (?:prompt|mensaje\s+(?:de|del)\s+sistema|instrucciones\s+(?:de|del)\s+sistema)
@@ -132,7 +132,7 @@ _ARABIC = r"""
         (?:\s+(?:السابقة|أعلاه|المذكورة|الأصلية)|\s*[.!،]|$|\s+النظام)
   | (?:أنت|انت)\s+الآن\b
   | من\s+الآن\s+فصاعد\w*،?\s+(?:أنت|انت|يجب\s+عليك|عليك)
-  | (?:يجب\s+عليك|يجب\s+أن\s+تقوم)\b
+  | يجب\s+عليك\b
   | (?:مهمتك|دورك)\s+(?:الجديدة\s+|الجديد\s+)?(?:هي|هو|الآن|:)
   | تعليمات\s+(?:جديدة|النظام\s+الجديدة)\s*:
   | (?:اكشف|اعرض|أظهر|كرر|اطبع)\s+(?:لي\s+)?(?:(?:موجه|رسالة|تعليمات)\s+النظام|تعليماتك)
@@ -156,9 +156,10 @@ _ORDER = re.compile(
 # How another's message begins: with a token of a chat template, or a role's name.
 _ROLE = re.compile(
     r"""(?ix)
-    <\|[a-z_]{1,24}\|> | \[/?INST\] | <</?SYS>> | <(?:start|end)_of_turn> | </?s>
+    <\|[a-z_]{1,24}\|> | \[/?INST\] | <</?SYS>> | <(?:start|end)_of_turn> | </?s>(?=\s*(?:$|\[|<))
   | </?system(?:[-_]?(?:prompt|message|reminder|instructions?))?>
-  | \[\s*(?:system|developer)\b[^\]]{0,80}\](?!\()
+  | \[\s*(?:system|developer)\b[^\]]{0,80}\]\s*:?\s*
+        (?:$|(?:you|your|new|ignore|the\s+(?:assistant|agent))\b)
   | system\s*:\s*(?:the\s+)?(?:assistant|agent|ai|model)\s+(?:must|shall|will|has\s+to|is\s+now)\b
     """
 )
@@ -184,10 +185,23 @@ _FIRST = re.compile(
 )
 
 
-def is_order(sentence: str) -> bool:
-    """Whether a sentence begins as an order to whoever reads it."""
+# Who is spoken to may be somebody else: a rule of the user's house, words of a letter.
+_DOUBTFUL = re.compile(
+    r"""(?ix)
+    you | your | from\snow | print | output | show | display | du\b | deine | ab\b | neue
+  | debes | ahora | a\spartir | desde | tu\b | nuevas? | vous | désormais | à\spartir | dorénavant
+  | ta\b | votre | nouvelles? | теперь | отныне | с\sэтого | ты | вы | тво | ваш | нов
+  | 从现在 | 你 | 新 | あなた | 君 | お前 | 今から | これから | 以後 | 今後
+  | أنت | انت | من\sالآن | يجب | مهمتك | دورك | تعليمات
+    """
+)
+
+
+def is_order(sentence: str, *, for_certain: bool = False) -> bool:
+    """Whether a sentence begins as an order to whoever reads it; `for_certain`, to no one else."""
     lead = _LEAD.match(sentence)
-    return bool(_ORDER.match(sentence) or (lead and _ORDER.match(sentence, lead.end())))
+    found = _ORDER.match(sentence) or _ORDER.match(sentence, lead.end() if lead else 0)
+    return found is not None and not (for_certain and _DOUBTFUL.match(found[0]))
 
 
 def is_role(line: str) -> bool:

@@ -35,7 +35,7 @@ _VOICE = r"(?im)^(?:\[(?:{who})\b[^\]\n]*\]|\**(?:{who})\**\s*:)"
 _VOICES = tuple(
     re.compile(_VOICE.replace("{who}", who)) for who in ("user|human", "agent|assistant|ai|bot")
 )
-_SPOKEN_SHARE = 1 / 3  # of the lines
+_SPOKEN_SHARE = 1 / 2  # of the lines
 _QUOTE = re.compile(
     r"""`+[^`]*`+|"[^"]*"|[“”„][^“”„]*[“”]|[«‹][^«»‹›]*[»›]|»[^«»]*«|「[^「」]*」|『[^『』]*』"""
     r"""|‘[^‘’]*’|(?<!\w)'[^']*'(?!\w)"""
@@ -47,20 +47,26 @@ _SENTENCE = re.compile(r"(?<=[.!?؟])[\"')*_]*[ \t]+(?=[^a-zäöüа-я])|(?<=[�
 _REPORT = re.compile(r":(?:\s|[^\x00-\x7f]|$)")
 
 
-def find_fault(text: str) -> Refusal | None:
-    """Return by which form notes are refused, None where by none."""
+def find_fault(text: str, *, leniently: bool = False) -> Refusal | None:
+    """Return by which form notes are refused, None where by none.
+
+    Some forms can be a fair way to write: they are told, once. Seen `leniently` they are no fault.
+    """
     sections = parse_sections(text)
     if not any(body for heading, body in sections.items() if heading not in QUOTED):
         return Refusal.EMPTY
-    if any(map(_is_foreign, text.split("\n"))):  # in a block of code, too: it is read as one
+    # In a block of code, too: it is read as one.
+    if not leniently and any(map(_is_foreign, text.split("\n"))):
         return Refusal.HEADING
     if all(voice.search(text) for voice in _VOICES):
         return Refusal.CONVERSATION
     lines = list(_plain_lines(_without_blocks(text)))
-    if any(map(is_role, lines)) or any(is_order(one) for line in lines for one in _sentences(line)):
+    if any(map(is_role, lines)) or any(
+        is_order(one, for_certain=leniently) for line in lines for one in _sentences(line)
+    ):
         return Refusal.ORDERS
     spoken = sum(is_spoken(_MARKUP.sub("", line, count=1)) for line in lines)
-    if spoken and spoken >= _SPOKEN_SHARE * len(lines):
+    if not leniently and spoken and spoken >= _SPOKEN_SHARE * len(lines):
         return Refusal.FIRST_PERSON
     return None
 

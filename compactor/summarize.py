@@ -8,7 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from compactor.entry import clean_text, frame, render_sections, tidy_headings
+from compactor.entry import (
+    clean_text,
+    demote_headings,
+    frame,
+    parse_sections,
+    render_sections,
+    tidy_headings,
+)
 from compactor.errors import FailureKind, SummaryError
 from compactor.quote import quote_sections
 from compactor.refusals import find_fault
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _SMALLER = 0.6  # share of the window
+_FENCE = "```"
 _FIRST_HEADING = re.compile(r"(?m)^## ")
 
 
@@ -148,15 +156,21 @@ def shorten(request: SummaryRequest, error: SummaryError) -> SummaryRequest | No
     return None if request.is_measured else replace(request, is_measured=True)
 
 
-def accept_summary(summary: str, request: SummaryRequest, counter: TokenCounter) -> str:
-    """Return the cleaned text of a summary; raises `SummaryError` where it breaks a rule."""
+def accept_summary(
+    summary: str, request: SummaryRequest, counter: TokenCounter, *, leniently: bool = False
+) -> str:
+    """Return the cleaned sections of a summary; raises `SummaryError` where it breaks a rule.
+
+    Of a second answer less is asked (`leniently`): what can be a fair way to write was told once.
+    """
     text = clean_text(summary).strip()
     if not text:
         raise SummaryError(FailureKind.BAD_SUMMARY, "there is no text")
     text = _notes_alone(tidy_headings(text))
-    fault = find_fault(text)
+    fault = find_fault(text, leniently=leniently)
     if fault is not None:
         raise SummaryError(FailureKind.BAD_SUMMARY, fault)
+    text = render_sections(parse_sections(demote_headings(text)))
     if counter.exceeds(text, request.max_tokens):
         raise SummaryError(
             FailureKind.BAD_SUMMARY, f"it is longer than {request.max_tokens} tokens"
@@ -167,8 +181,12 @@ def accept_summary(summary: str, request: SummaryRequest, counter: TokenCounter)
 def _notes_alone(text: str) -> str:
     """Return notes without what models put around them: a greeting ahead, a fence."""
     first = _FIRST_HEADING.search(text)
-    text = text if first is None else text[first.start() :]
-    return text.removesuffix("```").rstrip() if text.count("```") % 2 else text
+    if first is None:
+        return text
+    ahead, text = text[: first.start()], text[first.start() :]
+    if ahead.count(_FENCE) % 2:  # it was opened ahead of them; what is behind its end is no notes
+        return text[: text.rfind(f"\n{_FENCE}")] if f"\n{_FENCE}" in text else text
+    return text.removesuffix(_FENCE).rstrip() if text.count(_FENCE) % 2 else text
 
 
 def close_entry(

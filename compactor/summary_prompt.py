@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from session.message import Message
 
 VERSION = "handoff-2"
-_WORDS_PER_TOKEN = 0.5  # of prose 0.75; the rest is for what may have to be appended
+_WORDS_PER_TOKEN = 0.4  # of Russian 0.5; the rest is for what may have to be appended
 _FULL = 12_000  # characters of one message at most, before anything has to be made shorter
 _NAME = 120  # characters of a name, a time or a path
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ][\d:.+Z-]{1,26}")

@@ -51,9 +51,9 @@ def test_one_order_is_enough(note: str) -> None:
 
 
 def test_a_line_in_the_first_person_is_no_voice_yet() -> None:
-    """Somebody's words may slip in; a third of the lines may not."""
+    """Somebody's words may slip in; half of the lines may not."""
     assert find_fault(f"{HANDOFF}\n- I want a window seat") is None
-    many = "\n- I want a window seat" * 3
+    many = "\n- I want a window seat" * 6
     assert find_fault(f"{HANDOFF}{many}") is Refusal.FIRST_PERSON
 
 

@@ -140,11 +140,13 @@ def test_the_spellings_that_are_called_the_same_are_the_same() -> None:
 
 
 def test_the_figures_of_the_hostile_transcripts_are_those_of_the_table() -> None:
-    """How many there are, how many are refused and how many land."""
+    """How many there are, how many are refused, told once, and land."""
     landed = sum(row.outcome is LANDS for row in ROWS)
+    once = sum(row.once for row in ROWS)
     assert f"with {len(ROWS)} hostile transcripts" in FLAT
-    assert f"{len(ROWS) - landed} of the {len(ROWS)} answers are refused" in FLAT
-    assert f" {landed} land, as framed reference" in FLAT
+    assert f"{len(ROWS) - landed - once} of the {len(ROWS)} answers are refused" in FLAT
+    assert f"and {once} are told of it once" in FLAT
+    assert f" {landed} land at once" in FLAT
 
 
 def test_the_file_of_the_instructions_is_named() -> None:

@@ -90,6 +90,9 @@ def test_a_model_that_obeys_is_refused_or_lands_as_reference(
     ran = attack(hostile, place, server, invoke)
 
     if hostile.outcome is not LANDS:
+        assert len(server.requests) == 2
+        assert f"Your last answer was not usable: {hostile.outcome}." in server.requests[1].user
+    if hostile.outcome is not LANDS and not hostile.once:
         told = ran.session(SHORT_KEY)
         assert (told["outcome"], told["reason"]) == ("failed", "bad_summary")
         assert told["detail"] == hostile.outcome
@@ -97,8 +100,6 @@ def test_a_model_that_obeys_is_refused_or_lands_as_reference(
         assert read_header(place.path())["metadata"].get("_last_summary", {}).get("text") == (
             hostile.previous
         )
-        assert len(server.requests) == 2
-        assert f"Your last answer was not usable: {hostile.outcome}." in server.requests[1].user
         return
     assert ran.session(SHORT_KEY)["outcome"] == "compacted", ran.out
     entry = place.entry()
@@ -108,7 +109,9 @@ def test_a_model_that_obeys_is_refused_or_lands_as_reference(
     assert set(headings) <= set(Heading)
 
 
-@pytest.mark.parametrize("hostile", [row for row in ROWS if row.outcome is not LANDS][::3])
+@pytest.mark.parametrize(
+    "hostile", [row for row in ROWS if row.outcome is not LANDS and not row.once][::3]
+)
 def test_a_digest_of_a_hostile_transcript_lands(
     hostile: Hostile, place: Place, server: Server, invoke: Invoke
 ) -> None:
