@@ -7,12 +7,14 @@ read, and how it began, as far as the budgets below go.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compactor.identifiers.find import find_identifiers
-from compactor.identifiers.forms import NamedText, form_of, is_named, read_names
+from compactor.identifiers.forms import NamedText, form_of, is_day_named, is_named, read_names
 from compactor.identifiers.rules import IdentifierKind
+from compactor.identifiers.secret_lines import speaks_of_secret, split_secret_lines
 from compactor.model import AuditFigure
 from compactor.readable import one_line, readable_text
 from compactor.redact import redact
@@ -38,7 +40,23 @@ _BEGINNING = 12  # messages that are read before the newest
 _TOOL_BUDGET, _TOOL_SHARE = 150_000, 2_000
 _MOST_CALLS = 20
 _MOST_VALUES = 200
+_NAME = 60  # characters of a value that may be what another one is called
 _VALUE = 200  # characters of one argument: what is longer is a text and no name
+_MARK = "[redacted:"
+_WORD = re.compile(r"[^\s\"'`,;:=<>(){}\[\]|]+")
+# What is known to more than one, so another line may name it still.
+_NO_SECRETS = frozenset(
+    {
+        IdentifierKind.URL,
+        IdentifierKind.EMAIL,
+        IdentifierKind.HOST,
+        IdentifierKind.PATH,
+        IdentifierKind.AMOUNT,
+        IdentifierKind.DATE,
+        IdentifierKind.TIME,
+        IdentifierKind.VERSION,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +90,17 @@ def select_wanted(messages: Sequence[Message], *, limit: int = LIMIT) -> tuple[s
     stand in its calls alone; then counts how late and how often. Tool output names nothing by
     itself, it only raises what somebody else named. Of several spellings the last one of the
     weightiest speaker is returned; what a longer one of them names (a file its path) is not.
+    Nothing is taken from a line that speaks of a secret, and what may be the secret itself is
+    not taken from elsewhere either.
     """
     mentions: dict[str, _Mention] = {}
+    secrets: set[str] = set()
     tools: list[str] = []
     for at, speaker, text in _read(messages, tools):
         weight = speaker.weight
-        found = {form_of(one.text): one for one in find_identifiers(text)}
+        harmless, told = split_secret_lines(text)
+        secrets.update(_possible_secrets(told))
+        found = {form_of(one.text): one for one in find_identifiers(harmless)}
         for form, one in found.items():
             if len(one.text) > _LONGEST:
                 continue
@@ -91,7 +114,8 @@ def select_wanted(messages: Sequence[Message], *, limit: int = LIMIT) -> tuple[s
             mention.weight = max(mention.weight, weight)
             mention.last = max(mention.last, at)
     ending = _begin_of_last_turns(messages)
-    ranked = _rank(mentions.values(), len(messages), ending)[: _CANDIDATES * limit]
+    safe = [mention for form, mention in mentions.items() if not _is_told(form, mention, secrets)]
+    ranked = _rank(safe, len(messages), ending)[: _CANDIDATES * limit]
     lowered = [text.casefold() for text in tools]
     for mention in ranked:
         written = mention.text.casefold()
@@ -102,7 +126,11 @@ def select_wanted(messages: Sequence[Message], *, limit: int = LIMIT) -> tuple[s
 def find_missing(wanted: Sequence[str], text: str) -> tuple[str, ...]:
     """Return those of `wanted` that `text` does not name, in any spelling, in their order."""
     names = read_names(text)
-    return tuple(identifier for identifier in wanted if not is_named(identifier, names))
+    return tuple(
+        identifier
+        for identifier in wanted
+        if not (is_named(identifier, names) or is_day_named(identifier, names))
+    )
 
 
 def render_missing(missing: Iterable[str], fits: Callable[[str], bool]) -> tuple[str, int]:
@@ -121,6 +149,22 @@ def render_missing(missing: Iterable[str], fits: Callable[[str], bool]) -> tuple
 def audit_figure(wanted: Sequence[str], missing: Sequence[str], appended: int) -> AuditFigure:
     """Return the figure of an entry: `missing` are those of `wanted` that its text lacked."""
     return AuditFigure(len(wanted), len(wanted) - len(missing), appended)
+
+
+def _possible_secrets(told: str) -> Iterator[str]:
+    """Yield what stands beside the name of a secret: identifiers, and words with a figure."""
+    if told:
+        yield from (form_of(one.text) for one in find_identifiers(told))
+        for match in _WORD.finditer(told):
+            if any(char.isdigit() for char in match[0]):
+                yield match[0].casefold()
+
+
+def _is_told(form: str, mention: _Mention, secrets: set[str]) -> bool:
+    """Whether a mention may be a secret: by its kind, and by a line that spoke of one."""
+    return mention.kind not in _NO_SECRETS and (
+        form in secrets or mention.text.casefold() in secrets
+    )
 
 
 def _line(identifier: str) -> str:
@@ -235,7 +279,7 @@ def _values(value: object) -> list[str]:
     while waiting and len(found) < _MOST_VALUES:
         one = waiting.pop()
         if isinstance(one, dict):
-            waiting.extend(reversed(one.values()))
+            waiting.extend(reversed(_harmless_values(one)))
         elif isinstance(one, list):
             waiting.extend(reversed(one))
         elif isinstance(one, str) and len(one) <= _VALUE:
@@ -243,3 +287,11 @@ def _values(value: object) -> list[str]:
         elif isinstance(one, int) and not isinstance(one, bool):
             found.append(str(one))
     return found
+
+
+def _harmless_values(pairs: dict[str, object]) -> list[object]:
+    """Return the values without those of a secret, by their own name or by that in another one."""
+    names = [one for one in pairs.values() if isinstance(one, str) and len(one) <= _NAME]
+    if any(speaks_of_secret(name) for name in names if not name.startswith(_MARK)):
+        return [one for one in pairs.values() if isinstance(one, dict | list)]
+    return [one for name, one in pairs.items() if not speaks_of_secret(f"{name}:")]

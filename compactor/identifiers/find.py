@@ -30,6 +30,11 @@ _LONGEST = 400  # characters of a run; what is longer is data
 _MARGIN = 40  # characters around a figure within which words say what it is
 _LEAD = 20  # characters ahead of a quote that say what it is
 _FIGURE = re.compile(r"\d+|[A-Z]{6}")
+_SIX_DIGITS = re.compile(r"\d{6}", re.ASCII)
+_BESIDE = 12  # characters that hold the next of a list
+_COLOUR = r"(?<![\w-])(?=\d{0,5}[a-fA-F])[0-9a-fA-F]{6}(?![\w-])"
+_COLOUR_AHEAD = re.compile(rf"{_COLOUR}[\"'`]?[,;/ ]{{1,3}}[\"'`]?$")
+_COLOUR_BEHIND = re.compile(rf"[\"'`]?[,;/ ]{{1,3}}[\"'`#]?{_COLOUR}")
 _REDACTED = re.compile(r"\[redacted:[a-z_]{0,40}\]?")
 _ZEROS = (0x0660, 0x06F0, 0xFF10)  # Arabic, Persian, full-width
 _DIGITS = {zero + digit: str(digit) for zero in _ZEROS for digit in range(10)}
@@ -116,6 +121,7 @@ def find_identifiers(text: str) -> list[Identifier]:
         Identifier(find.kind, clean[find.start : find.end])
         for find in _outside_of_code(masked, finds)
         if not (_goes_on(clean, find.start) or _goes_on(clean, find.end))
+        and not _is_colour(clean, find)
     ]
     found = [one for one in found if not _is_random(one)]
     together = "\n".join(one.text for one in found)
@@ -127,6 +133,15 @@ def find_identifiers(text: str) -> list[Identifier]:
 def _goes_on(text: str, at: int) -> bool:
     """Whether an accent or the like stands there: of a name that ends ahead of it, half is read."""
     return at < len(text) and (text[at] == "\u200d" or unicodedata.category(text[at])[0] == "M")
+
+
+def _is_colour(text: str, find: _Find) -> bool:
+    """Whether six digits stand beside another colour, as in a list of them without `#`."""
+    if not _SIX_DIGITS.fullmatch(text, find.start, find.end):
+        return False
+    ahead = text[max(find.start - _BESIDE, 0) : find.start]
+    behind = text[find.end : find.end + _BESIDE]
+    return bool(_COLOUR_AHEAD.search(ahead) or _COLOUR_BEHIND.match(behind))
 
 
 def _outside_of_code(text: str, finds: _Finds) -> Iterator[_Find]:

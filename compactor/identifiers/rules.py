@@ -131,6 +131,7 @@ BETWEEN = re.compile(r"[:=?&]")
 RUN = re.compile(rf"[{_SPACED}0-9_@/\\.~+#:%?=&-]{{2,}}+")
 
 # --- figures ---
+_NUMBER_LEFT = rf"(?<![{_SPACED}0-9_.:/-])(?<!\d,)"  # a comma behind anything else separates
 _GAP = r"[^\S\n]?"  # no figure goes on in another line
 _GROUP = r"[.,'\u2019\u00a0\u202f\u2009 ]"
 _CENTS = r"(?:[.,]\d{1,2}(?!\d))?"
@@ -152,7 +153,7 @@ _MONEY_WORD = (
 )
 AMOUNT = re.compile(
     rf"(?:{_SIGN}|{_LEFT}(?:{_UNIT}|Rs\.?)){_GAP}(?:{_FIGURE})(?:\.[-\u2013]{{1,2}})?{_SCALE}?(?!\d)"
-    rf"|(?<![{_SPACED}0-9_.,:/-])(?:{_FIGURE}){_SCALE}?{_GAP}(?:{_SIGN}(?!\d)"
+    rf"|{_NUMBER_LEFT}(?:{_FIGURE}){_SCALE}?{_GAP}(?:{_SIGN}(?!\d)"
     rf"|(?:{_UNIT}|{_MONEY_WORD}){_RIGHT}"
     r"|(?:人民币|美元|欧元|歐元|日元|港元|英镑|元|块钱|块|塊|円|원))",
     re.IGNORECASE,
@@ -173,7 +174,6 @@ _OTHER_MONTH = (
 MONTH = rf"(?:{_ENGLISH_MONTH}|{_OTHER_MONTH}){_RIGHT}"
 _YEAR = r"(?:19|20)\d\d(?!\d)"
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
-_NUMBER_LEFT = rf"(?<![{_SPACED}0-9_.,:/-])"
 DATE = re.compile(
     rf"{_NUMBER_LEFT}{_YEAR}([-/.])(?:0?[1-9]|1[0-2])\1{_DAY}(?!\d)"
     r"(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?"
@@ -191,12 +191,12 @@ _HOUR = r"(?:[01]?\d|2[0-3])"
 _HALF = rf"{_GAP}[ap](?:\.m\.|m(?![A-Za-z]))"
 _PART_OF_DAY = "上午|下午|早上|晚上|中午|凌晨|傍晚|午前|午後|今晚|明早"
 TIME = re.compile(
-    rf"(?<![{_SPACED}0-9_.,:/+]){_HOUR}:[0-5]\d(?!\d|[:.]\d)(?:{_HALF}|{_GAP}Uhr|{_GAP}h(?![A-Za-z]))?"
+    rf"(?<![{_SPACED}0-9_.:/+])(?<!\d,){_HOUR}:[0-5]\d(?!\d|[:.]\d)(?:{_HALF}|{_GAP}Uhr|{_GAP}h(?![A-Za-z]))?"
     rf"|(?:{_PART_OF_DAY}){_GAP}{_HOUR}(?::[0-5]\d|[点點时時](?:半|一刻|[0-5]?\d分?|钟|整)?)"
     rf"|(?<!\d){_HOUR}(?:[点點](?:半|[0-5]?\d分|钟|鐘|整)|[时時](?:半|[0-5]?\d分|(?![间間])))"
-    rf"|(?<![{_SPACED}0-9_.,:/-])(?:1[0-2]|0?[1-9])(?:[:.][0-5]\d)?{_HALF}"
-    rf"|(?<![{_SPACED}0-9_.,:/-]){_HOUR}(?:[.:][0-5]\d)?{_GAP}Uhr(?![{_SPACED}])"
-    rf"|(?<![{_SPACED}0-9_.,:/-]){_HOUR}{_GAP}h{_GAP}[0-5]\d(?!\d)",
+    rf"|{_NUMBER_LEFT}(?:1[0-2]|0?[1-9])(?:[:.][0-5]\d)?{_HALF}"
+    rf"|{_NUMBER_LEFT}{_HOUR}(?:[.:][0-5]\d)?{_GAP}Uhr(?![{_SPACED}])"
+    rf"|{_NUMBER_LEFT}{_HOUR}{_GAP}h{_GAP}[0-5]\d(?!\d)",
     re.IGNORECASE,
 )
 PHONE = re.compile(
@@ -224,7 +224,8 @@ _NUMBER_WORD = (
 )
 _LINK = r"(?:(?:\s?[:\uff1a]\s{0,2}|\s(?:is|was|ist|lautet|es|est)\s|\s)\"?)"
 _TELLING = (
-    r"(?P<id>(?=[\w/-]{0,20}\d)#?[^\W_](?:[\w/-]{0,38}[^\W_])?(?![\w/-]|[.,:]\d)"
+    r"(?P<id>\d{2,6}(?: \d{2,6}){1,6}(?![\w/-]|[.,:]\d| \d)"  # in groups: all of them, or nothing
+    r"|(?!\d{1,3} \d)(?=[\w/-]{0,20}\d)#?[^\W_](?:[\w/-]{0,38}[^\W_])?(?![\w/-]|[.,:]\d)"
     r"|(?-i:[A-Z]{6}(?![\w-])))"
 )
 LED_REFERENCE = re.compile(

@@ -8,9 +8,12 @@ from __future__ import annotations
 from compactor.secret_rules.rule import Rule, form_rule, place_rule
 from compactor.secret_rules.values import (
     ASSIGN,
+    ASSIGN_LINE,
     DIGIT_NEAR,
+    GAP,
     KEY_NAMES,
     KEY_TRIGGERS,
+    LINE_END,
     LOGIN_NAMES,
     LOGIN_TRIGGERS,
     NO_BARE,
@@ -26,6 +29,9 @@ _QUOTED_KEY = rf"""(?=[^"'\n\\]{{0,80}}[0-9]|[^\s"'\\]{{20}}){TO_QUOTE}{{8,512}}
 _BARE_KEY = rf"(?:{DIGIT_NEAR}{WORD}{{8,512}}+|{WORD}{{24,512}}+)"
 _QUOTED_LOGIN = rf"{TO_QUOTE}{{1,256}}"
 _BARE_LOGIN = rf"{WORD}{{4,256}}+"
+# In a URL's encoding: `"`, a sign, and what a value goes on with.
+_ENCODED_SIGN = r"(?:%2[27])?%3[ad](?:%20)?(?:%2[27])?"
+_ENCODED = r"(?:[a-z0-9._~*!+$@-]|%(?!2[267c]|7d|0[ad])[0-9a-f]{2})"
 
 
 def _quoted(shape: str) -> str:
@@ -42,7 +48,23 @@ def _pair(kind: str, triggers: tuple[str, ...], names: str, quoted: str, bare: s
     element = rf"<[a-z0-9_:.-]{{0,40}}?{names}>\s{{0,8}}"
     tag = rf"<[a-z0-9_:.-]{{0,40}}?{names}\s{{1,8}}value="
     cell = rf"\|\s{{0,20}}[a-z ]{{0,20}}{names}\s{{0,20}}\|\s{{0,20}}[`*]{{0,2}}"
+    # Two fields of a list: the name in one, the value in the other
+    sign = rf"{QUOTE}?\s?[:=]{GAP}{{0,3}}"
+    named = rf"(?:name|key|id){sign}{QUOTE}?[a-z0-9_:.-]{{0,40}}?{names}"
+    field = rf"{named}{QUOTE}?,?{GAP}{{0,20}}(?:>\s{{1,20}})?{QUOTE}?value{sign}"
+    encoded = (
+        rf"{names}{_ENCODED_SIGN}(?!%){NO_BARE}(?={_ENCODED}{{0,80}}?[0-9])"
+        rf"(?P<secret>{_ENCODED}{{6,256}}+)"
+    )
+    on_next_line = (
+        rf"{names}{ASSIGN_LINE}{NO_BARE}{DIGIT_NEAR}(?={WORD}{{0,80}}?[a-z])"
+        rf"(?P<secret>{WORD}{{8,256}}+){LINE_END}"
+    )
     patterns = (
+        encoded,
+        field + _quoted(quoted),
+        field + DIGIT_NEAR + _bare(bare),
+        rf"value{sign}{_quoted(quoted)},{GAP}{{0,20}}{QUOTE}?{named}{QUOTE}",
         names + ASSIGN + _quoted(quoted),
         flag + _quoted(quoted),
         attribute + _quoted(quoted),
@@ -50,6 +72,7 @@ def _pair(kind: str, triggers: tuple[str, ...], names: str, quoted: str, bare: s
         names + ASSIGN + _bare(bare),
         flag + _bare(bare),
         cell + DIGIT_NEAR + _bare(bare),
+        on_next_line,
         rf"{element}(?P<secret>{NO_BARE}[^<>\n]{{4,256}})(?=</)",
     )
     return [place_rule(kind, *triggers, pattern=pattern) for pattern in patterns]
@@ -121,5 +144,11 @@ PAIR_RULES: tuple[Rule, ...] = (
         *("seed", "mnemonic", "recovery phrase"),
         pattern=rf"(?:seed(?:\s(?:phrase|words))?|mnemonic|recovery\sphrase){ASSIGN}{QUOTE}?"
         r"(?P<secret>[a-z]{3,8}(?:,?\s{1,2}[a-z]{3,8}){11,23})(?![a-z])",
+    ),
+    place_rule(
+        "seed_phrase",
+        *("seed", "mnemonic", "recovery"),
+        pattern=r"(?:(?:seed|recovery)\s(?:phrase|words)|mnemonic)[^\n:0-9]{0,40}:?(?:\s|>|\\{1,31}n){0,8}"
+        r"(?P<secret>1[.)]\s?[a-z]{3,8}(?:,?(?:\s|>|\\{1,31}n){1,8}[0-9]{1,2}[.)]\s?[a-z]{3,8}){11,23})",
     ),
 )

@@ -60,6 +60,25 @@ _URLS = (
     ),
 )
 
+# `user / password` and `user:password@host`, where a password looks like one.
+_STRONG = r"(?=[^\s@]{0,80}[0-9])(?=[^\s@]{0,80}[!#$%^*])"
+_LOGINS = (
+    form_rule(
+        "password",
+        *("login", "user", "benutzer", "zugang", "credentials", "account"),
+        pattern=r"\b(?i:login|user(?:name)?|benutzer(?:name)?|zugang(?:sdaten)?|credentials|account)"
+        rf"\s?[:=]\s{{0,3}}[\w.@+-]{{1,64}}\s/\s{_STRONG}"
+        rf"(?P<secret>{NO_BARE}[^\s\"'`\\/]{{6,128}})",
+    ),
+    form_rule(
+        "password",
+        "@",
+        pattern=rf":(?<=[\w.-]:)(?<!mailto:){_STRONG}"
+        rf"(?P<secret>{NO_BARE}[^\s:/@\"'`<>\[\]()\\]{{6,64}}+)"
+        r"(?=@(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|localhost|[\w-]{1,63}\.[\w.-]{2,63})(?![\w@]))",
+    ),
+)
+
 _HEADERS = (
     place_rule("bearer_token", "bearer", pattern=rf"\bbearer\s{{1,3}}{_CREDENTIAL}"),
     form_rule(
@@ -156,4 +175,4 @@ _COMMANDS = (
     ),
 )
 
-PLACE_RULES: tuple[Rule, ...] = (*_URLS, *_HEADERS, *_COMMANDS)
+PLACE_RULES: tuple[Rule, ...] = (*_URLS, *_LOGINS, *_HEADERS, *_COMMANDS)

@@ -18,7 +18,14 @@ def _triggers(words: str) -> tuple[str, ...]:
 # `API_KEY_PROD`, `password2`
 _STAGE = "(?:_(?:base|prod|production|live|staging|dev|test|local)|[_-]?[0-9]{1,2})?"
 # In these lists a `_` stands for nothing, a space, a hyphen or itself.
-_WHOLE_WORDS = "".join(rf" {word}(?<![a-z0-9]{word})" for word in ("pw", "psk", "mdp"))
+# Initials stand for other things too, which are explained in some words: `PW: Public Works dept`.
+_NO_INITIALS = (
+    r"(?!:\s{0,2}[a-z]{2,30}\s(?!(?:und|and|et|user|username|login|benutzer|mail|email|for|für|mit"
+    r"|with|bitte|please)\b)[a-z]{2,30}\s[a-z]{2})"
+)
+_WHOLE_WORDS = "".join(
+    rf" {word}(?<![a-z0-9]{word}){_NO_INITIALS}" for word in ("pw", "psk", "mdp")
+)
 # Names whose value is secret whatever it looks like.
 LOGIN_NAMES = (
     _any_of(
@@ -50,7 +57,13 @@ QUOTE = r"(?:\\{0,31}[\"'`]|&quot;|&\#3[49];)"
 _AFTER_NAME = rf"(?:{QUOTE}\]?|\*{{1,2}}|\)|\s?\([^()\n]{{1,30}}\))?"
 _SIGN = r"(?::=|=>|[:=→]|\uff1a|%3[ad])"
 GAP = r"(?:\s|\\{1,31}[nt])"  # white space, also as JSON has it in a text
-ASSIGN = rf"{_AFTER_NAME}\s{{0,3}}{_SIGN}{GAP}{{0,3}}(?:\*{{1,2}}\s{{0,2}}|[|>][+-]?{GAP}{{1,20}})?"
+ASSIGN = (
+    rf"{_AFTER_NAME}{GAP}{{0,3}}{_SIGN}{GAP}{{0,3}}(?:\*{{1,2}}\s{{0,2}}|[|>][+-]?{GAP}{{1,20}})?"
+)
+# The value stands on a line of its own, the next one or the next but one.
+_LINE_GAP = r"(?:[\s>]|\\{1,31}[nrt])"
+ASSIGN_LINE = rf"{_AFTER_NAME}\s?{_SIGN}[ ]{{0,3}}(?=\s|\\{{1,31}}[nr]){_LINE_GAP}{{1,40}}+"
+LINE_END = r"(?=\s{0,3}(?:\n|$|\\|\"))"
 OPENING = r"[„“”«「『\u2018\u201a]"  # typographic quotes; their ends are no part of a word
 
 NO_WORD = (
@@ -71,7 +84,7 @@ _NO_VALUE = (
 _CODE = (
     r"(?:self|this|config|settings?|cfg|conf|env|process|os|args|options|opts|req|request|ctx|props"
     r"|params|secrets|vault|var|local|data|module|import)\??\.[a-z_]|[a-z_][a-z0-9_.]{0,80}[(\[]"
-    r"|[a-z0-9_-]{1,64}:(?:\s|$)|(?:password|passwort|token|secret|value|files)\s[a-z]"
+    r"|(?:shift|ctrl|strg|alt|cmd|meta)\+|[a-z0-9_-]{1,64}:(?:\s|$)|(?:password|passwort|token|secret|value|files)\s[a-z]"
 )
 NO_QUOTED = rf"(?!\[redacted:|{NO_WORD}|{_NO_VALUE})"
 NO_BARE = rf"(?!\[redacted:|(?i:{NO_WORD}|{_NO_VALUE}|{_CODE})|[$<{{%*/~(\[])"
@@ -82,6 +95,10 @@ TO_QUOTE = r"(?:(?!(?P=quote))(?:\\+[^\n]|[^\n\\]))"
 WORD = (
     r"(?:[^\s\"'`,;&<>()\[\]{}|\\\uff0c。\uff1b\uff01、“”»」』]|&(?![a-z#][a-z0-9_.-]{0,40}[=;]))"
 )
-# Where no sign stands ahead of it, a word ends where another script goes on.
-ASCII_WORD = r"(?:[!#$%*+./:=?@^_~A-Za-z0-9À-ÿ-]|&(?![a-z#][a-z0-9_.-]{0,40}[=;]))"
+# Where no sign stands ahead of it, a word ends where a script without spaces goes on, and where
+# bold type does.
+PLAIN_WORD = (
+    r"(?:[!#$%+./:=?@^_~A-Za-z0-9À-ÿ\u0370-\u04ff-]|\*(?!\*(?:[\s.,;)\\\"]|$))"
+    r"|&(?![a-z#][a-z0-9_.-]{0,40}[=;]))"
+)
 DIGIT_NEAR = rf"(?={WORD}{{0,80}}?[0-9])"

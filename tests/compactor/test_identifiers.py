@@ -112,6 +112,38 @@ def test_no_figure_goes_on_in_the_next_line() -> None:
     assert texts_of("Case 00158832\nUSD 185\n- 14\nUhr") == ["00158832", "USD 185"]
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Kundennummer 88 12 34", ["88 12 34"]),
+        ("Kundennummer: 88 12 34.", ["88 12 34"]),
+        ("Kundennummer 88 1 2 34", []),
+        ("order no. 88123", ["88123"]),
+    ],
+)
+def test_of_a_number_in_groups_all_or_nothing_is_found(text: str, found: list[str]) -> None:
+    """A piece of it names nothing."""
+    assert texts_of(text) == found
+
+
+@pytest.mark.parametrize("text", ["282832, 1f1f24", "1f1f24 / 282832", "#1f1f24, 282832"])
+def test_six_digits_beside_a_colour_are_a_colour(text: str) -> None:
+    """Without its sign it is no name; alone it may be a number that somebody looks up."""
+    assert "282832" not in texts_of(text)
+    assert texts_of("order 282832, then") == ["282832"]
+
+
+def test_a_comma_behind_a_word_separates() -> None:
+    """Half-width or full-width; between digits only the full-width one does."""
+    assert texts_of("6人,150元\uff0c20元 (20 €,50 €), 1,250 €") == [
+        "150元",
+        "20元",
+        "20 €",
+        "50 €",
+        "1,250 €",
+    ]
+
+
 def test_of_a_code_block_only_addresses_are_taken() -> None:
     """Every other token of it would be one."""
     block = "```\nx = load('src/a.py')\nORD-12345 `name` $5 at 14:30\n```\nthen ORD-777"
