@@ -31,6 +31,7 @@ from tests.endpoint.server import Server
 from tests.endpoint.support import SHORT_KEY, Place
 
 SMALL = 16_000
+WINDOWS = [SMALL, pytest.param(128_000, marks=pytest.mark.soak)]
 BYTES_PER_TOKEN = 8
 
 
@@ -102,7 +103,7 @@ SHAPES: dict[str, Callable[[], Rows]] = {
 }
 
 
-@pytest.mark.parametrize("window", [SMALL, 128_000])
+@pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_history_of_any_shape_lands(
     shape: str, window: int, place: Place, server: Server, invoke: Invoke
@@ -116,7 +117,7 @@ def test_a_history_of_any_shape_lands(
     check_chain(first_questions(server), place.stamp()["covers"])
 
 
-@pytest.mark.parametrize("window", [SMALL, 128_000])
+@pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize(
     "kept",
     [[said("user", "and so on " * 200_000)], [said("user", "и так далее " * 4)] * 4000],
@@ -139,7 +140,7 @@ def test_kept_messages_of_any_size_are_made_to_fit(
     check_chain(first_questions(server), place.stamp()["covers"])
 
 
-@pytest.mark.parametrize("window", [SMALL, 128_000])
+@pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("size", [2000, 200_000], ids=["long", "huge"])
 def test_an_entry_of_any_length_is_revised(
     size: int, window: int, place: Place, server: Server, invoke: Invoke

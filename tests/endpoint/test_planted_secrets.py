@@ -106,6 +106,11 @@ def requests(server: Server) -> list[bytes]:
     return [*bodies, *plain, *(request.head for request in server.requests)]
 
 
+# The digest reads all places in one way; in `make soak` each of them.
+SOME = [
+    where if number % 3 == 0 else pytest.param(where, marks=pytest.mark.soak)
+    for number, where in enumerate(PLACES)
+]
 # With nothing kept the entry quotes the last exchange, from the same words: in `make soak`.
 BOTH = [4, pytest.param(0, marks=pytest.mark.soak)]
 
@@ -141,7 +146,7 @@ def test_no_secret_of_a_transcript_gets_out(
     assert place.lines() == before
 
 
-@pytest.mark.parametrize("where", PLACES)
+@pytest.mark.parametrize("where", SOME)
 @pytest.mark.parametrize("keep", BOTH)
 def test_no_secret_gets_into_an_entry_that_needs_no_model(
     where: str, keep: int, place: Place, server: Server, invoke: Invoke

@@ -65,7 +65,7 @@ def tell_nothing(*told: str | bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("form", ["text", pytest.param("json", marks=pytest.mark.soak)])
 def test_an_error_inside_an_engine_tells_no_message(kind: str, form: str, place: Place) -> None:
     """Neither the log at its finest, nor the report, nor the journal; its type is told."""
     spoken(place)
