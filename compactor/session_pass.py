@@ -275,7 +275,8 @@ class SessionPass:
             now = self._parts.clock()
             until = next_try(report.ref.key, self._memory.failures, now=now)
             until = max(until, now + min(retry_after or timedelta(), LONGEST))
-            self._parts.journal.park(report.ref, until, str(report.reason))
+            why = ": ".join(filter(None, (str(report.reason), report.detail)))
+            self._parts.journal.park(report.ref, until, why)
         failed = report.outcome in {Outcome.FAILED, Outcome.CONFLICT}
         logger.bind(
             key=report.ref.key,

@@ -132,3 +132,17 @@ def test_delays_grow_from_pass_to_pass(place: Place, server: Server, invoke: Inv
     assert invoke("once", "--agent-stopped", "--force", "--json").json["compacted"] == 1
 
     assert place.journal("SELECT parked_until, failures FROM memory") == [(None, 0)]
+
+
+def test_why_a_session_waits_is_told_as_long_as_it_does(
+    place: Place, server: Server, invoke: Invoke
+) -> None:
+    """Who looks later must not have to guess."""
+    server.play(answer("The user flies."))
+    invoke("once", "--agent-stopped")
+
+    told = invoke("scan", "--json", "--all").session(SHORT_KEY)
+
+    assert told["reason"] == "parked"
+    problem = "none of the headings has anything under it"
+    assert told["detail"].startswith(f"bad_summary: {problem}; next try at ")
