@@ -121,7 +121,7 @@ class SummaryJudge:
             return
         before = parse_sections(self._request.previous or "")
         if before.get(Heading.DECISIONS) and Heading.DECISIONS not in has:
-            problem = f"nothing is left of what stood under {Heading.DECISIONS!r}"
+            problem = f"nothing is left of what stood under {Heading.DECISIONS.value!r}"
             raise SummaryError(FailureKind.BAD_SUMMARY, problem)
         self._first = has
 

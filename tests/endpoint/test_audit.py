@@ -149,7 +149,7 @@ def test_constraints_do_not_vanish_without_a_question(
 
     invoke("once", "--agent-stopped")
 
-    assert "nothing is left of what stood under" in server.requests[-1].user
+    assert "what stood under 'Decisions and constraints'" in server.requests[-1].user
     assert "Fridays" not in bare.entry(), "it was asked, and meant it"
 
 
