@@ -51,7 +51,7 @@ def rename_old(folder: Path) -> None:
         (folder / entry.name).rename(folder / f"{stem}.jsonl")
 
 
-@pytest.mark.parametrize("keep", [4, 0])
+@pytest.mark.parametrize("keep", [4, pytest.param(0, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("source", FOLDERS.values(), ids=FOLDERS)
 @freeze_time("2026-12-03 12:00:00")
 def test_nanobot_reads_what_we_wrote(source: Path, keep: int, place: Path, invoke: Invoke) -> None:

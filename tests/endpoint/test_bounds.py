@@ -74,16 +74,26 @@ def run_pass(folder: Path) -> Ended:
         return Ended(child.returncode, time.monotonic() - begin, usage.ru_maxrss * 1024, out.read())
 
 
-def test_replies_of_any_size_take_little_memory(place: Place, server: Server) -> None:
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("60 MB", "chunks without end", "a bomb", "a head without end"),
+        pytest.param(tuple(LARGE), marks=pytest.mark.soak),
+    ],
+    ids=["some", "all"],
+)
+def test_replies_of_any_size_take_little_memory(
+    names: tuple[str, ...], place: Place, server: Server
+) -> None:
     """Each is cut off; none takes much more than a reply of a kilobyte does."""
     place.configure(timeout="10s")
     before = place.files()
     plain = run_pass(place.folder)
     assert plain.code == 0
-    for name, reply in LARGE.items():
+    for name in names:
         place.add(SHORT)
         (place.folder / "state" / "journal.sqlite3").unlink()
-        server.play(reply)
+        server.play(LARGE[name])
 
         ended = run_pass(place.folder)
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux alone exchanges names")
 ACTIONS = (compact_and_recover, compact_twice, save_and_recover)
 SAMPLE = 100  # of some 2,600 and 9,000 schedules; `make soak` runs them all
-CRASH_SAMPLE, CRASH_SOAK = 50, 4000
+CRASH_SAMPLE, CRASH_SOAK = 25, 4000
 
 styles = pytest.mark.parametrize("style", STYLES, ids=lambda style: style.__name__)
 actions = pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.__name__)
