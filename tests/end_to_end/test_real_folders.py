@@ -30,7 +30,11 @@ FOLDERS = {
 ONCE = ("once", "--agent-stopped", "--json", "--all")
 
 
-@pytest.mark.parametrize("grown", [False, True], ids=["as they are", "grown"])
+@pytest.mark.parametrize(
+    "grown",
+    [pytest.param(False, marks=pytest.mark.soak), True],
+    ids=["as they are", "grown"],
+)
 @pytest.mark.parametrize("source", FOLDERS.values(), ids=FOLDERS)
 @freeze_time(LATER)
 def test_a_pass_keeps_every_message_line(

@@ -64,7 +64,9 @@ def tell_nothing(*told: str | bytes) -> None:
             assert hidden.encode() not in data
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [*KINDS[:3], *(pytest.param(kind, marks=pytest.mark.soak) for kind in KINDS[3:])]
+)
 @pytest.mark.parametrize("form", ["text", pytest.param("json", marks=pytest.mark.soak)])
 def test_an_error_inside_an_engine_tells_no_message(kind: str, form: str, place: Place) -> None:
     """Neither the log at its finest, nor the report, nor the journal; its type is told."""
