@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
-from datetime import timedelta
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,43 +14,13 @@ import pytest
 from compactor import sqlite_journal
 from compactor.errors import JournalError
 from compactor.journal import LedgerEntry, SessionMemory, Undone
-from compactor.journal_schema import upgrade_from
-from compactor.model import AuditFigure
 from compactor.sqlite_journal import FILE_NAME, SqliteJournal
 from tests.compactor.builders import NOW, REF
+from tests.compactor.journals import LINE, fill, problem_of, write_at_once
 from tests.compactor.test_journal import ANSWER, LANDED, UNDONE
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-LINE = LedgerEntry(
-    NOW,
-    "failed",
-    "bad_summary",
-    "openai",
-    "gpt",
-    2,
-    900,
-    90,
-    1.5,
-    {"prompt": 800, "cached": 0},
-    AuditFigure(17, 14, 3),
-)
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> Path:
-    """Return the folder of a journal, which is not there yet."""
-    return tmp_path / "deep" / "state"
-
-
-def fill(state: Path) -> Path:
-    """Make a journal with something in it; return its file."""
-    journal = SqliteJournal(state)
-    journal.keep_answer(REF, ANSWER)
-    journal.note_landed(REF, LANDED)
-    journal.close()
-    return state / FILE_NAME
 
 
 def test_only_its_owner_can_read_it(state: Path) -> None:
@@ -120,15 +88,6 @@ def test_a_change_that_fails_changes_nothing(state: Path) -> None:
 # Faults, each with the file and the way out.
 
 
-def problem_of(state: Path, *, read_only: bool = False) -> str:
-    """Return why the journal can't be used."""
-    with pytest.raises(JournalError) as caught:
-        SqliteJournal(state, read_only=read_only).recall()
-    assert caught.value.path == str(state / FILE_NAME)
-    assert caught.value.exit_code == 78
-    return caught.value.problem
-
-
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_file_that_is_no_database_is_moved_aside(state: Path, read_only: bool) -> None:
     """By the operator, who is told so; it is not touched."""
@@ -189,150 +148,6 @@ def test_a_journal_that_is_no_file_is_told(state: Path) -> None:
     assert "[state] dir" in problem_of(state)
 
 
-# Files of older releases.
-
-VERSION_1 = (
-    """CREATE TABLE answer (
-        fingerprint TEXT PRIMARY KEY, place BLOB NOT NULL, key BLOB NOT NULL, text BLOB NOT NULL,
-        engine TEXT NOT NULL, model TEXT, prompt TEXT NOT NULL, written_at TEXT NOT NULL
-    ) STRICT""",
-    "CREATE INDEX answer_session ON answer (place, key)",
-    """CREATE TABLE memory (
-        place BLOB NOT NULL, key BLOB NOT NULL, folder BLOB NOT NULL,
-        landed TEXT, undone TEXT, parked_until TEXT, parked_for TEXT NOT NULL DEFAULT '',
-        failures INTEGER NOT NULL DEFAULT 0,
-        PRIMARY KEY (place, key)
-    ) STRICT""",
-    """CREATE TABLE ledger (
-        id INTEGER PRIMARY KEY, at TEXT NOT NULL, place BLOB NOT NULL, key BLOB NOT NULL,
-        outcome TEXT NOT NULL, reason TEXT, engine TEXT, model TEXT, calls INTEGER NOT NULL,
-        tokens_before INTEGER, tokens_after INTEGER, seconds REAL, usage TEXT NOT NULL
-    ) STRICT""",
-    "CREATE INDEX ledger_session ON ledger (place, key, at)",
-    "CREATE INDEX ledger_at ON ledger (at, calls)",
-    "PRAGMA user_version = 1",
-)
-DONE = replace(LINE, outcome="compacted", reason=None, audit=None)
-
-
-def fill_version_1(state: Path) -> Path:
-    """Make a journal as the first release made it, with something in it; return its file."""
-    state.mkdir(parents=True, mode=0o700)
-    db = sqlite3.connect(state / FILE_NAME, isolation_level=None)
-    for statement in VERSION_1:
-        db.execute(statement)
-    name = (REF.place.encode(), REF.key.encode())
-    db.execute(
-        "INSERT INTO memory (place, key, folder, undone) VALUES (?, ?, ?, ?)",
-        (*name, REF.folder.encode(), json.dumps(asdict(UNDONE))),
-    )
-    db.execute(
-        "INSERT INTO ledger (at, place, key, outcome, engine, model, calls, tokens_before, "
-        "tokens_after, seconds, usage) VALUES (?, ?, ?, 'compacted', 'openai', 'gpt', 2, 900, 90, "
-        "1.5, ?)",
-        (NOW.isoformat(), *name, json.dumps(LINE.usage)),
-    )
-    db.close()
-    return state / FILE_NAME
-
-
-def shape_of(path: Path) -> tuple[int, list[str]]:
-    """Return the version of a file, and the columns of its ledger."""
-    db = sqlite3.connect(path)
-    version = db.execute("PRAGMA user_version").fetchone()[0]
-    columns = [row[1] for row in db.execute("PRAGMA table_info(ledger)")]
-    db.close()
-    return version, columns
-
-
-def test_the_journal_of_the_first_release_is_brought_up_to_date(
-    state: Path, tmp_path: Path
-) -> None:
-    """What is in it stays, and it is then like a new one."""
-    path = fill_version_1(state)
-    journal = SqliteJournal(state)
-    assert journal.recall() == {REF: SessionMemory(undone=UNDONE)}
-    assert journal.costs_of(REF) == [DONE]
-    audited = replace(DONE, audit=AuditFigure(3, 2, 1))
-    journal.write_ledger(REF, audited)
-    assert journal.costs_of(REF) == [audited]
-    journal.close()
-    assert shape_of(path) == shape_of(fill(tmp_path / "new"))
-    SqliteJournal(state).close()
-
-
-def test_who_only_reads_the_journal_of_the_first_release_changes_nothing(state: Path) -> None:
-    """It is read as it is; there are no figures of audits in it."""
-    path = fill_version_1(state)
-    before = path.read_bytes()
-    journal = SqliteJournal(state, read_only=True)
-    assert journal.recall() == {REF: SessionMemory(undone=UNDONE)}
-    assert journal.costs_of(REF) == [DONE]
-    assert journal.count_calls(NOW, REF) == 2
-    SqliteJournal(state).close()  # another process brings it up to date meanwhile
-    assert journal.costs_of(REF) == [DONE]
-    journal.close()
-    assert path.read_bytes() != before
-    assert shape_of(path)[0] == 2
-
-
-def test_bringing_it_up_to_date_is_all_or_nothing(
-    state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What fails in the middle leaves the file as it was."""
-    path = fill_version_1(state)
-    before = shape_of(path)
-
-    def break_off(version: int) -> tuple[str, ...]:
-        return (*upgrade_from(version), "no statement at all")
-
-    monkeypatch.setattr(sqlite_journal, "upgrade_from", break_off)
-    assert problem_of(state)
-    assert shape_of(path) == before
-    monkeypatch.undo()
-    SqliteJournal(state).close()
-    assert shape_of(path)[0] == 2
-
-
-class SlowJournal(SqliteJournal):
-    """A journal that looked at the file right before another release changed it."""
-
-    seen: int | None = None
-
-    def _version(self) -> int:
-        if self.seen is None:
-            self.seen = super()._version()
-            return 1
-        return super()._version()
-
-
-@pytest.mark.parametrize("version", [2, 3])
-def test_a_journal_that_was_just_brought_up_to_date_is_not_changed_again(
-    state: Path, version: int
-) -> None:
-    """Nor is one back-dated that a newer release was at."""
-    with sqlite3.connect(fill(state)) as db:
-        db.execute(f"PRAGMA user_version = {version}")
-    db.close()
-    before = (state / FILE_NAME).read_bytes()
-    if version == 2:
-        SlowJournal(state).close()
-    else:
-        with pytest.raises(JournalError, match="version 3"):
-            SlowJournal(state)
-    assert (state / FILE_NAME).read_bytes() == before
-
-
-def test_two_processes_bring_it_up_to_date_at_once(state: Path) -> None:
-    """One does it, the other finds it done; every line of both is there in the end."""
-    fill_version_1(state)
-    write_at_once(state)
-    assert shape_of(state / FILE_NAME)[0] == 2
-    journal = SqliteJournal(state)
-    assert journal.count_outcomes("compacted", NOW - timedelta(days=9000)) == 41
-    journal.close()
-
-
 # Those who only read.
 
 
@@ -390,48 +205,6 @@ def test_a_change_that_was_killed_never_happened(state: Path, read_only: bool) -
 
 
 # Several who write.
-
-WRITER = """
-import sys
-from datetime import UTC, datetime
-from pathlib import Path
-from compactor.journal import LedgerEntry, Undone
-from compactor.journal_schema import upgrade_from
-from compactor.model import AuditFigure
-from compactor.sqlite_journal import SqliteJournal
-from session.model import SessionRef
-
-name = sys.argv[2]
-print("ready", flush=True)
-sys.stdin.readline()
-journal = SqliteJournal(Path(sys.argv[1]))
-for number in range(20):
-    ref = SessionRef("/sessions", "sessions", f"{name}:{number}")
-    journal.note_undone(ref, Undone(number, "sha256:c", number))
-    journal.park(SessionRef("/sessions", "sessions", "shared"), datetime.now(UTC), name)
-    journal.write_ledger(ref, LedgerEntry(datetime.now(UTC), "compacted", None))
-"""
-
-
-def write_at_once(state: Path) -> None:
-    """Let two processes open the journal at the same moment, and write to it."""
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(state), name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for name in ("one", "two")
-    ]
-    for writer in writers:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "ready\n"
-    for writer in writers:
-        assert writer.stdin is not None
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
-    assert [writer.communicate(timeout=60) and writer.returncode for writer in writers] == [0, 0]
 
 
 class LateJournal(SqliteJournal):
