@@ -61,7 +61,7 @@ class SummaryJudge:
         self._policy = policy
         self._counter = counter
         self._wanted: tuple[str, ...] | None = None
-        self._first: set[Heading] = set()  # sections of the first answer, if that was good enough
+        self._had_decisions = False  # in the first answer, if that was good enough
         self._held = HeldFacts(request.previous, (*request.covered, *request.kept))
         self._lost: dict[str, tuple[str, ...]] | None = None  # by the first answer
 
@@ -114,16 +114,16 @@ class SummaryJudge:
 
     def _check_sections(self, body: str, *, may_improve: bool) -> None:
         """Ask for constraints that vanished; a second answer must not lose those of the first."""
-        has = set(parse_sections(body))
+        has_decisions = Heading.DECISIONS in parse_sections(body)
         if not may_improve:
-            if Heading.DECISIONS in self._first - has:
+            if self._had_decisions and not has_decisions:
                 raise SummaryError(FailureKind.BAD_SUMMARY, "it has less than the answer before")
             return
         before = parse_sections(self._request.previous or "")
-        if before.get(Heading.DECISIONS) and Heading.DECISIONS not in has:
+        if before.get(Heading.DECISIONS) and not has_decisions:
             problem = f"nothing is left of what stood under {Heading.DECISIONS.value!r}"
             raise SummaryError(FailureKind.BAD_SUMMARY, problem)
-        self._first = has
+        self._had_decisions = has_decisions
 
     def _check_language(self, body: str) -> None:
         spoken = zip(self._session.messages, spoken_flags(self._session.messages), strict=True)

@@ -171,3 +171,20 @@ def test_the_figure_is_kept_with_what_was_paid(bare: Place, server: Server, invo
 
 def _every_second(_: Request, wanted: tuple[str, ...]) -> Reply:
     return naming(*wanted[::2])
+
+
+def test_names_do_not_outweigh_constraints(bare: Place, server: Server, invoke: Invoke) -> None:
+    """A second answer that names everything and has lost what was forbidden is not the better."""
+    wanted = put_whole(bare, invoke)
+    rules = "## Decisions and constraints\n- She forbids transfers\n\n## Exact facts"
+    first = "\n".join(
+        [GOOD.replace("## Exact facts", rules), *(f"- {name}" for name in wanted[::2])]
+    )
+    server.play(answer(first), naming(*wanted))
+
+    row = invoke("once", "--agent-stopped", "--json").session(bare.key())
+
+    assert len(server.requests) == 2
+    assert "She forbids transfers" in bare.entry()
+    assert row["audit"]["found"] < len(wanted)
+    assert find_missing(wanted, bare.entry()) == ()
