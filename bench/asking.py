@@ -21,11 +21,12 @@ from bench.corpus import write_folder
 from bench.endpoint import NOTES
 from bench.scene import AWAY, CONFIG
 from bench.timing import Measure, take_time
-from compactor.commands import join_parts, read_clock
+from compactor.assembly import join_parts
 from compactor.config import check_config
 from compactor.model import Outcome
 from compactor.parts import PassOptions
 from compactor.pipeline import run_pass
+from compactor.setup import read_clock
 from compactor.sqlite_journal import SqliteJournal
 from compactor.summarize import Question, Summarizer, Summary, SummaryRequest
 from compactor.summary_prompt import build_messages

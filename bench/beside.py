@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from bench.corpus import SESSION_BYTES, write_session
 from bench.scene import AWAY, TTL
 from bench.timing import Measure
-from compactor.commands import read_clock
+from compactor.setup import read_clock
 from tests.endpoint.server import Server
 from tests.nanobot.gateway import Gateway
 from tests.nanobot.model import agree

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bench.compacting import KEPT_TURNS, Compaction
 from bench.corpus import write_session
 from bench.timing import Measure, take_time
-from compactor.commands import read_clock
+from compactor.setup import read_clock
 from session.file_lock import AGENT_LOCK_NAME, AgentLock
 from session.jsonl_store import JsonlStore
 from session.store import CommitStatus

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Self
 
 from bench.compacting import KEPT_TURNS, Compaction
 from bench.corpus import SESSION_BYTES, link_folder, write_folder, write_session
-from compactor.commands import join_parts, read_clock
+from compactor.assembly import join_parts
 from compactor.config import check_config
 from compactor.model import Outcome, PassReport, Reason
 from compactor.parts import PassOptions
 from compactor.pipeline import run_pass
+from compactor.setup import read_clock
 from compactor.sqlite_journal import SqliteJournal
 from session.jsonl_store import JsonlStore
 

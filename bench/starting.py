@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bench.corpus import write_folder
 from bench.scene import CONFIG
 from bench.timing import Measure, take_best
-from compactor.commands import read_clock
+from compactor.setup import read_clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

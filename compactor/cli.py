@@ -58,10 +58,11 @@ _force = click.option(
 def _run(name: str, arguments: dict[str, Any]) -> int:
     """Do what a command does, with what all commands are told set up."""
     from compactor import commands
+    from compactor.setup import Setup
 
     common = {option: arguments.pop(option) for option in _COMMON}
     do: Callable[..., int] = getattr(commands, name)
-    return do(commands.Setup.load(**common), **arguments)
+    return do(Setup.load(**common), **arguments)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -15,7 +15,7 @@ import click
 from rich.rule import Rule
 from rich.text import Text
 
-from compactor.commands import join_parts, read_clock
+from compactor.assembly import join_parts
 from compactor.config import check_config
 from compactor.journal import MemoryJournal
 from compactor.log import start_log
@@ -24,6 +24,7 @@ from compactor.pipeline import run_pass
 from compactor.render import make_console, print_messages, print_pass
 from compactor.report import describe_pass, describe_stored
 from compactor.scan import find_entry
+from compactor.setup import read_clock
 from session.location import open_store
 
 if TYPE_CHECKING:

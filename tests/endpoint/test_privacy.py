@@ -20,7 +20,7 @@ ECHO = f"can't handle {WORD} and {SECRET}, said with {KEY}"
 # product's own.
 BROKEN_ENGINE = f"""
 import sys
-from compactor import commands
+from compactor import assembly
 from compactor.cli import main
 from compactor.errors import FailureKind, SummaryError
 
@@ -40,7 +40,7 @@ class Broken:
     def close(self):
         pass
 
-commands.OpenAISummarizer = lambda *_, **__: Broken()
+assembly.OpenAISummarizer = lambda *_, **__: Broken()
 main(sys.argv[1:])
 """
 KINDS = ("RuntimeError", "ValueError", "AssertionError", "UnicodeError", "OSError", "MemoryError")

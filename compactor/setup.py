@@ -1,0 +1,103 @@
+"""What a command is told, and what it opens with that: the sessions, the journal, the clock."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from compactor.config import Config, find_config, load_config
+from compactor.errors import ConfigError
+from compactor.identity import become_owner
+from compactor.journal import Journal, MemoryJournal
+from compactor.log import start_log
+from compactor.nanobot_signs import read_signs
+from compactor.sqlite_journal import FILE_NAME, SqliteJournal
+from compactor.tokens import load_encoding
+from compactor.ways import find_way
+from session.location import open_store
+
+if TYPE_CHECKING:
+    from compactor.ways import Way
+    from session.store import SessionStore
+
+CURRENT_FOLDER = "the current folder"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a command is told: the configuration, what its paths are relative to, how to answer."""
+
+    config: Config
+    file: str
+    store_folder: Path
+    state: Path
+    as_json: bool
+
+    @classmethod
+    def load(
+        cls, config_file: Path | None, url: str | None, *, as_json: bool, verbose: bool
+    ) -> Setup:
+        """Read the configuration and start the log.
+
+        Paths in the file are relative to it, a URL on the command line to where it was typed.
+        """
+        file = find_config(config_file)
+        config = load_config(file)
+        folder = _here() if file is None else _here() / file.parent
+        if url is not None:
+            section = config.store.model_copy(update={"url": url})
+            config = config.model_copy(update={"store": section})
+        start_log("DEBUG" if verbose else config.log.level, config.log.format)
+        try:
+            state = folder / Path(config.state.dir).expanduser()
+        except RuntimeError:
+            fault = f"state.dir: {config.state.dir!r} names the home of an unknown user"
+            raise ConfigError(str(file), (fault,)) from None
+        name = "the defaults" if file is None else str(file)
+        return cls(config, name, folder if url is None else _here(), state, as_json)
+
+    def open_store(self, *, agent_stopped: bool = False) -> SessionStore:
+        """Open the sessions, as their owner."""
+        store = open_store(
+            self.config.store.url, relative_to=self.store_folder, agent_stopped=agent_stopped
+        )
+        become_owner(store.places, self.state, load=self._load)
+        return store
+
+    def _load(self) -> None:
+        self.config.idle_policy()
+        load_encoding(self.config.summary.counter)
+
+    def find_ways(self, store: SessionStore, *, agent_stopped: bool = False) -> dict[str, Way]:
+        """Return for each folder the way by which its agent will see a compaction."""
+        return {
+            place: find_way(
+                read_signs(Path(place)),
+                self.config.idle_policy(),
+                keep_messages=self.config.keep.messages,
+                agent_stopped=agent_stopped,
+            )
+            for place in store.places
+        }
+
+    def open_journal(self, *, read_only: bool = False) -> Journal:
+        """Open the journal; who only reads gets an empty one where there is none yet."""
+        if read_only and not os.path.exists(self.state / FILE_NAME):  # noqa: PTH110 - no errors
+            return MemoryJournal()
+        return SqliteJournal(self.state, read_only=read_only)
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:
+        fault = "it is gone; change to another one"
+        raise ConfigError(CURRENT_FOLDER, (fault,)) from None
+
+
+def read_clock() -> datetime:
+    """Return now, in UTC."""
+    return datetime.now(UTC)  # noqa: TID251 - the edge, where the clock is read
