@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from compactor.halt import Halt
     from compactor.journal import Journal
     from compactor.judgement import Judge, Judged
     from compactor.model import CallLimits, PassPolicy
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 Accepted = TypeVar("Accepted")
 
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
-OVER = "the pass is over its deadline"
 _BROKEN = "the endpoint keeps failing; asked again later"
 _BREAK_AFTER = 3  # failures of the endpoint in a row
 # Told of one session, but most likely met by the next one too.
@@ -59,7 +59,7 @@ class Asker:
 
     `fallback` answers in place of an engine that failed, if the operator wants that. At most
     `sessions` are worked on, as many at once as the policy allows are asked about, and none once
-    `is_over` says that the pass is.
+    there is a reason to `halt`.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Asker:
         *,
         calls: CallLimits,
         limits: PassPolicy,
-        is_over: Callable[[], bool],
+        halt: Halt,
         clock: Callable[[], datetime],
     ) -> None:
         self.engine = engine
@@ -80,7 +80,7 @@ class Asker:
         self._limits = calls
         self._sessions = limits.sessions  # that may still be begun
         self.turns = Turns(limits.concurrency)
-        self._is_over = is_over
+        self._halt = halt
         self._clock = clock
         self._mutex = Lock()
         self._failures = 0  # of the endpoint, in a row
@@ -136,8 +136,8 @@ class Asker:
 
     def _begin(self, request: SummaryRequest, today: int) -> Summarizer | Verdict:
         """Return whom to ask now, or why nobody may be asked; see `_take_call`."""
-        if self._is_over():
-            return Verdict(Reason.STOPPED, OVER)
+        if self._halt.reason:
+            return Verdict(Reason.STOPPED, self._halt.reason)
         if self._is_broken() and self._fallback is not None:
             if request.goes_on:
                 raise SummaryError(FailureKind.UNAVAILABLE, _BROKEN)
@@ -213,7 +213,7 @@ class Asker:
 
     def _may_repeat(self, ref: SessionRef, calls: int) -> bool:
         """Whether a session may ask once more, and count that call; `calls` it has just made."""
-        if self._is_over() or self._is_broken():
+        if self._halt.reason or self._is_broken():
             return False
         today = self._count_today(ref) + calls  # those are not in the ledger yet
         return self._take_call(today) is None

@@ -112,6 +112,7 @@ class LimitsSection(_Section):
     calls_per_hour: int = Field(200, ge=1)
     sessions_per_pass: int = Field(1000, ge=1)
     pass_deadline: Duration = timedelta(minutes=30)
+    grace: Duration = timedelta(seconds=10)
 
 
 class StateSection(_Section):
@@ -171,6 +172,7 @@ class Config(_Section):
             concurrency=self.llm.concurrency,
             sessions=self.limits.sessions_per_pass,
             deadline=self.limits.pass_deadline,
+            grace=self.limits.grace,
         )
 
     def _zone(self) -> tzinfo:

@@ -4,6 +4,7 @@
     ├── ConfigError            the configuration can't be used
     ├── JournalError           the journal can't be used
     ├── TokenizerError         the vocabulary of an encoding is not there
+    ├── AbandonedError         a call was given up: the pass ends
     └── SummaryError           no summary came of one session; its `kind` says why
         └── StopError          none will come of any: the pass ends
             ├── AuthError             the endpoint refuses the key
@@ -61,6 +62,10 @@ class TokenizerError(CompactorError):
         self.encoding = encoding
         self.problem = problem
         super().__init__(f"encoding {encoding!r}: {problem}")
+
+
+class AbandonedError(CompactorError):
+    """A call was given up before its answer came, as if nothing had been asked."""
 
 
 class FailureKind(StrEnum):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import httpx2
 import openai
 
-from compactor.errors import SummaryError
+from compactor.errors import AbandonedError, SummaryError
 from compactor.llm_faults import Asked, ReplyTooLargeError, read_reply, type_fault
 
 if TYPE_CHECKING:
@@ -81,18 +81,18 @@ class LlmClient:
     def complete(self, messages: list[dict[str, str]], *, max_tokens: int) -> Reply:
         """Return the model's answer in at most `max_tokens`; raises `SummaryError`.
 
-        A call that is abandoned by `close` ends in a `KeyboardInterrupt`, as if nothing was asked.
+        A call that is given up by `close` ends in an `AbandonedError`.
         """
         with self._mutex:  # a loop that has stopped would take it and never run it
             if self._closed:
-                raise KeyboardInterrupt
+                raise AbandonedError
             future = asyncio.run_coroutine_threadsafe(
                 self._complete(messages, max_tokens), self._loop
             )
         try:
             return future.result()
         except CancelledError:
-            raise KeyboardInterrupt from None
+            raise AbandonedError from None
 
     async def _complete(self, messages: list[dict[str, str]], max_tokens: int) -> Reply:
         settings = self.settings

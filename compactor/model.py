@@ -81,11 +81,15 @@ class PlanPolicy:
 
 @dataclass(frozen=True, slots=True)
 class PassPolicy:
-    """How much one pass may do: at once, in all, and for how long."""
+    """How much one pass may do: at once, in all, and for how long.
+
+    Calls that are under way at its end may go on for the `grace` period.
+    """
 
     concurrency: int
     sessions: int
     deadline: timedelta
+    grace: timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +159,14 @@ class SessionReport:
 class PassReport:
     """What a pass did. `sessions` holds every session that was scanned.
 
-    `stopped_by` is the fault that ended it early, if one did.
+    `stopped_by` is the fault that ended it early, if one did; `halted` says why it was ended from
+    outside, and is empty where it was not.
     """
 
     sessions: tuple[SessionReport, ...]
     seconds: float
     stopped_by: StopError | None = None
+    halted: str = ""
 
     def count(self, outcome: Outcome) -> int:
         """Return how many sessions ended so."""

@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from compactor.errors import FailureKind, SummaryError
+from compactor.errors import AbandonedError, FailureKind, SummaryError
 from compactor.letter import LetterWriter
 from compactor.summarize import Summary
 from compactor.summary_prompt import VERSION
@@ -76,7 +76,7 @@ class OpenAISummarizer:
     def _connected(self) -> LlmClient:
         with self._mutex:
             if self._stop.is_set():
-                raise KeyboardInterrupt
+                raise AbandonedError
             if self._client is None:
                 self._client = self._connect()
             return self._client

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from compactor.halt import Halt
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from datetime import datetime
@@ -51,6 +53,7 @@ class PassOptions:
     `keys` names sessions (empty for all), `folder` decides where a key stands in several. `force`
     ignores the TTL, `parked` and `held`. With `dry_run` nothing is asked of the engine, and nothing
     is written anywhere. `progress` is told of each session that is done with, and of how many.
+    A `halt` ends it early.
     """
 
     keys: Collection[str] = ()
@@ -58,3 +61,4 @@ class PassOptions:
     force: bool = False
     dry_run: bool = False
     progress: Callable[[SessionReport, int], None] = field(default=lambda _report, _total: None)
+    halt: Halt = field(default_factory=Halt)

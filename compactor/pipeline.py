@@ -12,7 +12,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from compactor.ask import OVER, Asker
+from compactor.ask import Asker
+from compactor.errors import AbandonedError
 from compactor.journal import SessionMemory
 from compactor.model import PassReport, Reason, SessionReport, Verdict
 from compactor.scan import Candidate, find_entries, scan_sessions, skip
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
+    from compactor.errors import StopError
     from compactor.parts import Parts, PassOptions
     from session.model import SessionRef
     from session.store import SessionEntry
@@ -37,22 +39,34 @@ def run_pass(parts: Parts, options: PassOptions) -> PassReport:
     `AmbiguousKeyError` for a key that names no session or several.
     """
     begin = time.monotonic()
+    halt, limits = options.halt, parts.limits
+    with halt.watching(limits.deadline, limits.grace, parts.engine.close):
+        reports, stopped_by = _work(parts, options)
+        return PassReport(reports, time.monotonic() - begin, stopped_by, halt.reason)
+
+
+def _work(parts: Parts, options: PassOptions) -> tuple[tuple[SessionReport, ...], StopError | None]:
     listed = parts.store.list_sessions()
     entries = find_entries(listed, options.keys, options.folder)
     memories = parts.journal.recall()
     if not options.dry_run and not options.keys:
         _forget_deleted(parts, listed, memories)
     scan = scan_sessions(
-        parts.store, entries, memories, parts.idle, now=parts.clock(), force=options.force
+        parts.store,
+        entries,
+        memories,
+        parts.idle,
+        now=parts.clock(),
+        force=options.force,
+        halt=options.halt,
     )
-    end = begin + parts.limits.deadline.total_seconds()
     asker = Asker(
         parts.journal,
         parts.engine,
         parts.fallback,
         calls=parts.calls,
         limits=parts.limits,
-        is_over=lambda: time.monotonic() > end,
+        halt=options.halt,
         clock=parts.clock,
     )
 
@@ -60,12 +74,15 @@ def run_pass(parts: Parts, options: PassOptions) -> PassReport:
         stopped = asker.stopped
         if stopped is not None and not options.dry_run:
             return skip(candidate.entry, Verdict(Reason.STOPPED, stopped.problem))
-        if time.monotonic() > end:
-            return skip(candidate.entry, Verdict(Reason.STOPPED, OVER))
+        if options.halt.reason:
+            return skip(candidate.entry, Verdict(Reason.STOPPED, options.halt.reason))
         memory = memories.get(candidate.entry.ref, SessionMemory())
         with asker.turns.prepare() as preparation:
             one = SessionPass(parts, options, asker, candidate, memory, preparation=preparation)
-            return one.run()
+            try:
+                return one.run()
+            except AbandonedError:
+                return skip(candidate.entry, Verdict(Reason.STOPPED, options.halt.reason))
 
     now = parts.clock()
     vain = [one for one in scan.candidates if _is_vain(parts, one, now)]
@@ -81,7 +98,7 @@ def run_pass(parts: Parts, options: PassOptions) -> PassReport:
             parts.engine.close()  # what is under way is abandoned, and leaves no trace
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-    return PassReport(tuple(reports), time.monotonic() - begin, asker.stopped)
+    return tuple(reports), asker.stopped
 
 
 def _is_vain(parts: Parts, candidate: Candidate, now: datetime) -> bool:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
 
+    from compactor.halt import Halt
     from session.model import SessionRef
     from session.store import SessionEntry, SessionStore
 
@@ -53,11 +54,15 @@ def scan_sessions(
     *,
     now: datetime,
     force: bool = False,
+    halt: Halt,
 ) -> Scan:
-    """Look at every entry without loading more than its end."""
+    """Look at every entry without loading more than its end, until there is a reason to halt."""
     candidates: list[Candidate] = []
     skipped: list[SessionReport] = []
     for entry in entries:
+        if halt.reason:
+            skipped.append(skip(entry, Verdict(Reason.STOPPED, halt.reason)))
+            continue
         memory = memories.get(entry.ref, SessionMemory())
         try:
             tail = store.peek(entry)

@@ -11,6 +11,7 @@ import pytest
 from compactor.ask import Asker
 from compactor.errors import AuthError, FailureKind, SummaryError
 from compactor.fold import ask_in_parts
+from compactor.halt import OVER, Halt
 from compactor.journal import FOLDED, Answer, MemoryJournal
 from compactor.judgement import Cost, Judge, Judged
 from compactor.model import CallLimits, PassPolicy, Reason, Verdict
@@ -86,7 +87,7 @@ def asker_of(
     *,
     fallback: Engine | None = None,
     per_hour: int = 100,
-    is_over: Callable[[], bool] = lambda: False,
+    halt: Halt | None = None,
 ) -> Asker:
     """Return an asker on behalf of one pass."""
     return Asker(
@@ -94,8 +95,8 @@ def asker_of(
         engine,
         fallback,
         calls=CallLimits(4, per_hour),
-        limits=PassPolicy(4, 100, timedelta(hours=1)),
-        is_over=is_over,
+        limits=PassPolicy(4, 100, timedelta(hours=1), timedelta(seconds=1)),
+        halt=halt or Halt(),
         clock=lambda: NOW,
     )
 
@@ -153,9 +154,10 @@ def test_parts_that_were_answered_are_not_asked_about_again(per_hour: int) -> No
 
 def test_a_pass_that_is_over_asks_about_no_other_part() -> None:
     """What was answered is kept."""
-    engine, journal = Engine(), MemoryJournal()
+    halt, journal = Halt(), MemoryJournal()
+    engine = Engine(on_asked=lambda: halt.request(OVER) if len(engine.asked) > 1 else None)
 
-    stopped = fold(asker_of(engine, journal, is_over=lambda: len(engine.asked) > 1))
+    stopped = fold(asker_of(engine, journal, halt=halt))
 
     assert isinstance(stopped, Verdict)
     assert (stopped.reason, calls_in(journal)) == (Reason.STOPPED, [1, 1])

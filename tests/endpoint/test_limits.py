@@ -8,7 +8,7 @@ import pytest
 
 from compactor.errors import FailureKind
 from tests.end_to_end.support import Invoke, Ran, read_header, save_header
-from tests.endpoint.server import Reply, Server, answer, error
+from tests.endpoint.server import Reply, Server, Step, answer, error
 from tests.endpoint.support import OTHERS, SHORT, SHORT_KEY, Place
 
 SMALL = ("dGVsZWdyYW06YWlybGluZS0x", "dGVsZWdyYW06YWlybGluZS04")
@@ -265,3 +265,23 @@ def test_a_digest_does_not_stand_in_for_a_key(place: Place, server: Server, invo
 
     assert (ran.code, ran.session(SHORT_KEY)["reason"]) == (78, FailureKind.AUTH)
     assert place.stamp() is None
+
+
+def test_calls_that_hang_are_given_up_a_grace_period_after_the_deadline(
+    bare: Place, server: Server, invoke: Invoke
+) -> None:
+    """The pass ends long before the calls would; of them nothing is left, and the next one asks."""
+    bare.add(*MANY[:4])
+    bare.configure(timeout="10m", limits='pass_deadline = "1s"\ngrace = "0.2s"')
+    before = bare.files()
+    server.play((Step.HANG,))
+
+    ran = once(invoke)
+
+    assert ran.code == 0
+    assert ran.json["skipped"] == {"stopped": 4}
+    assert bare.files() == before
+    assert bare.journal("SELECT count(*) FROM ledger") == [(0,)]
+    server.play(answer())
+    bare.configure()
+    assert once(invoke).json["compacted"] == 4
