@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from session.errors import StoreBusyError
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -73,17 +71,4 @@ class AgentLock:
                 self._free_at = time.monotonic() + self._pace
 
 
-@contextmanager
-def hold_exclusively(path: Path, *, place: str) -> Iterator[None]:
-    """Hold `path` as the only worker; raises `StoreBusyError` at once if somebody else does.
-
-    The kernel frees the lock of a dead holder, so a left-over file blocks nobody.
-    """
-    try:
-        with FileLock(path, timeout=0, mode=0o600):
-            yield
-    except Timeout:
-        raise StoreBusyError(place) from None
-
-
-__all__ = ["AGENT_LOCK_NAME", "AgentLock", "Timeout", "hold_exclusively"]
+__all__ = ["AGENT_LOCK_NAME", "AgentLock", "Timeout"]

@@ -7,14 +7,14 @@ is ever renamed, and whatever is ours lies in `.compactor/` inside the folder.
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from session.durable import AREA_NAME, check_folder, prepare_area, recover, swap_file
+from session.durable import AREA_NAME, check_folder, recover, swap_file
 from session.errors import SessionWriteError, UnreadableSessionError
-from session.file_lock import AgentLock, Timeout, hold_exclusively
+from session.file_lock import PAUSE_SECONDS, AgentLock, Timeout
 from session.kernel import ExchangeMissingError
 from session.keys import SUFFIX
 from session.listing import check_owner, list_folder, naming, tell_reason
@@ -30,6 +30,7 @@ from session.store import (
 )
 from session.tail import read_tail
 from session.transcript import Transcript
+from session.worker_lock import WorkerLocks, has_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from session.record import Header
 
 _ATTEMPTS = 3  # how often a commit starts over because the file has just changed
-_WORKER_LOCK = "worker.lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +54,32 @@ class _Version:
 class JsonlStore(SessionStore):
     """The sessions of one or more folders.
 
-    `agent_stopped` says that no agent is running: then nobody needs the pauses between two takings
-    of the shared lock, and a plain replace is safe where the file system can't exchange names.
+    `find_folders` looks again where they are, for a worker that outlives them; without it they stay
+    what they are. `agent_stopped` says that no agent is running: then nobody needs the pauses
+    between two takings of the shared lock, and a plain replace is safe where the file system can't
+    exchange names.
     """
 
-    def __init__(self, folders: Sequence[Path], *, agent_stopped: bool = False) -> None:
-        self.folders = tuple(folders)
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        *,
+        agent_stopped: bool = False,
+        find_folders: Callable[[], Sequence[Path]] | None = None,
+    ) -> None:
+        self._find_folders = find_folders
         self._agent_stopped = agent_stopped
-        self._locks = {
-            folder: AgentLock(folder, pace=0.0) if agent_stopped else AgentLock(folder)
-            for folder in self.folders
-        }
+        self._locks: dict[Path, AgentLock] = {}
+        self._held = WorkerLocks()
+        self._set_folders(folders)
+
+    def _set_folders(self, folders: Sequence[Path]) -> None:
+        self.folders = tuple(folders)
         self._paths = {str(folder): folder for folder in self.folders}
+        for folder in self.folders:
+            if folder not in self._locks:
+                pace = 0.0 if self._agent_stopped else PAUSE_SECONDS
+                self._locks[folder] = AgentLock(folder, pace=pace)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -194,20 +208,37 @@ class JsonlStore(SessionStore):
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Hold every folder as its one worker; see `SessionStore`."""
-        with ExitStack() as held:
-            for folder in self._folders_of_sessions():
-                with naming(folder):
-                    check_owner(folder, folder.stat())
-                    check_folder(folder)
-                    if not (folder / AREA_NAME).exists():
-                        list(list_folder(folder))  # make nothing where a file is another's
-                    lock = prepare_area(folder) / _WORKER_LOCK
-                    held.enter_context(hold_exclusively(lock, place=str(folder)))
-                    recover(folder, self._locks[folder].held)
+        try:
+            self.tend()
             yield
             for folder in self._folders_of_sessions():
                 with naming(folder):
                     recover(folder, self._locks[folder].held)
+        finally:
+            self._held.keep_only(())
+
+    def tend(self) -> None:
+        """Look again where the folders are, hold and mend them; see `SessionStore`."""
+        if self._find_folders is not None:
+            self._set_folders(self._find_folders())
+        folders = self._folders_of_sessions()
+        self._held.keep_only(folders)
+        for folder in folders:
+            with naming(folder):
+                check_owner(folder, folder.stat())
+                check_folder(folder)
+                if not (folder / AREA_NAME).exists():
+                    list(list_folder(folder))  # make nothing where a file is another's
+                self._held.take(folder)
+                recover(folder, self._locks[folder].held)
+
+    def has_worker(self) -> bool:
+        """Whether a worker holds one of the folders; see `SessionStore`."""
+        for folder in self.folders:
+            with naming(folder):
+                if has_worker(folder):
+                    return True
+        return False
 
     def _folders_of_sessions(self) -> list[Path]:
         """Return the folders to hold: of a glob, not those that only happen to match it."""

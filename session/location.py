@@ -7,6 +7,7 @@ workspace). Other kinds of stores join this table.
 from __future__ import annotations
 
 import glob
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +31,8 @@ def open_store(
     Raises `StoreLocationError` for a URL of no known kind, and `StoreUnavailableError` where there
     is no such folder.
     """
-    return JsonlStore(resolve_folders(url, relative_to), agent_stopped=agent_stopped)
+    find_folders = partial(resolve_folders, url, relative_to)
+    return JsonlStore(find_folders(), agent_stopped=agent_stopped, find_folders=find_folders)
 
 
 def open_agent_store(where: str | PathLike[str] | AgentStore | JsonlStore) -> AgentStore:

@@ -140,6 +140,13 @@ class MemoryStore(SessionStore, AgentStore):
         finally:
             self._worker.release()
 
+    def tend(self) -> None:
+        """Do nothing: the place is always there; see `SessionStore`."""
+
+    def has_worker(self) -> bool:
+        """Whether a worker holds the store; see `SessionStore`."""
+        return self._worker.locked()
+
     def read(self, key: str) -> Record:
         """Read a session, whatever state it is in; see `AgentStore`."""
         record = self.records.get(key)

@@ -169,6 +169,16 @@ class SessionStore(Protocol):
         Raises `StoreBusyError` at once if another worker holds it.
         """
 
+    def tend(self) -> None:
+        """Look again which places there are, hold the new ones, finish what was interrupted there.
+
+        For whoever holds the store for long: to be called before each pass, and while none is under
+        way. Raises `StoreBusyError` if another worker holds a place that was not ours yet.
+        """
+
+    def has_worker(self) -> bool:
+        """Whether a worker holds the store at present, this process or another."""
+
 
 def find_conflict(read: StoredSession, now: StoredSession, change: ProjectionChange) -> str | None:
     """Say what speaks against committing a change that was made from `read`, or return None."""

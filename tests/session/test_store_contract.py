@@ -216,6 +216,24 @@ def test_one_worker_holds_the_store(case: Case) -> None:
         pass
 
 
+def test_whoever_asks_hears_whether_there_is_a_worker(case: Case) -> None:
+    """It can be asked at any time, and takes nothing from anybody."""
+    other = case.second_worker()
+    assert not other.has_worker()
+    with case.store.exclusive():
+        assert case.store.has_worker()
+        assert other.has_worker()
+    assert not other.has_worker()
+
+
+def test_a_worker_looks_after_its_store_again_and_again(case: Case) -> None:
+    """It stays the only one."""
+    with case.store.exclusive():
+        case.store.tend()
+        with pytest.raises(StoreBusyError), case.second_worker().exclusive():
+            pytest.fail("two workers")
+
+
 def test_the_store_is_free_after_an_error(case: Case) -> None:
     """A pass that failed blocks nobody."""
     with pytest.raises(ZeroDivisionError), case.store.exclusive():
