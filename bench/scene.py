@@ -61,7 +61,7 @@ class Scene:
 
     def compact(self, *, kept_turns: int) -> None:
         """Compact every session, and remember it as a pass would have."""
-        self.journal._db.execute("PRAGMA synchronous = OFF")  # noqa: SLF001 - filling is not measured
+        self.journal._file._db.execute("PRAGMA synchronous = OFF")  # noqa: SLF001 - filling is not measured
         store = self.store
         first = store.load(store.list_sessions()[0])
         for ref, landed in Compaction.digest(first, kept_turns).write_over(store):

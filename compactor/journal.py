@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from compactor.errors import FailureKind
 from compactor.model import Outcome
+from compactor.pass_log import PassLog, PassRecord, Totals
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -104,10 +105,11 @@ class LedgerEntry:
     audit: AuditFigure | None = None
 
 
-class Journal(Protocol):
-    """The worker's memory. Every method is atomic and durable when it returns.
+class Journal(PassLog, Protocol):
+    """The worker's memory, of sessions and of passes.
 
-    A session's `place` and `key` name it. Methods raise `JournalError`.
+    Every method is atomic and durable when it returns. A session's `place` and `key` name it.
+    Methods raise `JournalError`.
     """
 
     def recall(self) -> Mapping[SessionRef, SessionMemory]:
@@ -169,6 +171,7 @@ class MemoryJournal:
         self._memories: dict[SessionRef, SessionMemory] = {}
         self._answers: dict[str, tuple[SessionRef, Answer]] = {}
         self.ledger: list[tuple[SessionRef, LedgerEntry]] = []
+        self._passes: list[PassRecord] = []
 
     def recall(self) -> Mapping[SessionRef, SessionMemory]:
         """See `Journal`."""
@@ -206,6 +209,24 @@ class MemoryJournal:
         ends = [at for at, entry in enumerate(lines, 1) if entry.outcome == COMPACTED]
         begin, end = ([0, 0, *ends])[-2:]
         return lines[begin:end]
+
+    def note_pass(self, record: PassRecord) -> None:
+        """See `PassLog`."""
+        self._passes.append(record)
+
+    def last_passes(self, limit: int) -> list[PassRecord]:
+        """See `PassLog`."""
+        return self._passes[: -limit - 1 : -1]
+
+    def sum_up(self, since: datetime | None) -> Totals:
+        """See `PassLog`."""
+        totals = Totals()
+        for _, entry in self.ledger:
+            if since is None or entry.at >= since:
+                tokens = (entry.tokens_before or 0, entry.tokens_after or 0)
+                usage = (entry.usage.get("prompt", 0), entry.usage.get("completion", 0))
+                totals = totals.plus(entry.outcome, (1, entry.calls, *tokens, *usage))
+        return totals
 
     def note_landed(self, ref: SessionRef, landed: Landed) -> None:
         """See `Journal`."""

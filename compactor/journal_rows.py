@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from compactor.journal import Landed, LedgerEntry, SessionMemory, Undone
 from compactor.model import AuditFigure
+from compactor.pass_log import PassOutcome, PassRecord, Totals
 from session.model import SessionRef
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ MEMORY_COLUMNS = "place, folder, key, landed, undone, parked_until, parked_for, 
 LEDGER_COLUMNS = (
     "at, outcome, reason, engine, model, calls, tokens_before, tokens_after, seconds, usage, audit"
 )
+# What the ledger has since a time, by how attempts ended.
+TOTALS_QUERY = """
+    SELECT outcome, count(*), sum(calls), sum(tokens_before), sum(tokens_after),
+        sum(json_extract(usage, '$.prompt')), sum(json_extract(usage, '$.completion'))
+    FROM ledger WHERE at >= ? GROUP BY outcome
+"""
 
 
 def read_memory(row: tuple[Any, ...]) -> tuple[SessionRef, SessionMemory]:
@@ -67,6 +74,34 @@ def ledger_values(entry: LedgerEntry) -> dict[str, Any]:
         "usage": json.dumps(dict(entry.usage)),
         "audit": None if entry.audit is None else json.dumps(asdict(entry.audit)),
     }
+
+
+def read_pass(row: tuple[Any, ...]) -> PassRecord:
+    """Return the record of a row of a pass."""
+    began_at, seconds, command, outcome, problem, counts = row
+    at = datetime.fromisoformat(began_at)
+    return PassRecord(at, seconds, command, PassOutcome(outcome), problem, json.loads(counts))
+
+
+def pass_values(record: PassRecord) -> tuple[Any, ...]:
+    """Return the values of a pass in the order of its columns."""
+    return (
+        record.began_at.isoformat(),
+        record.seconds,
+        record.command,
+        record.outcome,
+        record.problem,
+        json.dumps(dict(record.counts)),
+    )
+
+
+def read_totals(rows: list[tuple[Any, ...]]) -> Totals:
+    """Return the sums of rows of `TOTALS_QUERY`."""
+    totals = Totals()
+    for outcome, count, calls, before, after, prompt, completion in rows:
+        tokens = (before or 0, after or 0, prompt or 0, completion or 0)
+        totals = totals.plus(outcome, (count, calls, *tokens))
+    return totals
 
 
 def to_bytes(text: str) -> bytes:

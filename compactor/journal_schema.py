@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 AUDIT_SINCE = 2  # the version from which on the ledger holds figures of audits
+PASSES_SINCE = 3  # and from which on passes are noted
+KEPT_PASSES = 1000
 
+_PASSES = """CREATE TABLE pass (
+        id INTEGER PRIMARY KEY, began_at TEXT NOT NULL, seconds REAL NOT NULL,
+        command TEXT NOT NULL, outcome TEXT NOT NULL, problem TEXT NOT NULL, counts TEXT NOT NULL
+    ) STRICT"""
 _TABLES = (
     """CREATE TABLE answer (
         fingerprint TEXT PRIMARY KEY, place BLOB NOT NULL, key BLOB NOT NULL, text BLOB NOT NULL,
@@ -24,9 +30,13 @@ _TABLES = (
     ) STRICT""",
     "CREATE INDEX ledger_session ON ledger (place, key, at)",
     "CREATE INDEX ledger_at ON ledger (at, calls)",
+    _PASSES,
 )
 # What was added in which version; a new file has it already.
-_ADDED = {AUDIT_SINCE: ("ALTER TABLE ledger ADD COLUMN audit TEXT",)}
+_ADDED = {
+    AUDIT_SINCE: ("ALTER TABLE ledger ADD COLUMN audit TEXT",),
+    PASSES_SINCE: (_PASSES,),
+}
 
 
 def upgrade_from(version: int) -> tuple[str, ...]:

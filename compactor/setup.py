@@ -12,9 +12,10 @@ from compactor.config import Config, find_config, load_config
 from compactor.errors import ConfigError
 from compactor.identity import become_owner
 from compactor.journal import Journal, MemoryJournal
+from compactor.journal_file import FILE_NAME
 from compactor.log import start_log
 from compactor.nanobot_signs import read_signs
-from compactor.sqlite_journal import FILE_NAME, SqliteJournal
+from compactor.sqlite_journal import SqliteJournal
 from compactor.tokens import load_encoding
 from compactor.ways import find_way
 from session.location import open_store

@@ -10,8 +10,9 @@ import pytest
 
 from compactor.errors import JournalError
 from compactor.journal import LedgerEntry
+from compactor.journal_file import FILE_NAME
 from compactor.model import AuditFigure
-from compactor.sqlite_journal import FILE_NAME, SqliteJournal
+from compactor.sqlite_journal import SqliteJournal
 from tests.compactor.builders import NOW, REF
 from tests.compactor.test_journal import ANSWER, LANDED
 

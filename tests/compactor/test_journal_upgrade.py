@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from compactor import sqlite_journal
+from compactor import journal_file
 from compactor.errors import JournalError
 from compactor.journal import SessionMemory
-from compactor.journal_schema import upgrade_from
+from compactor.journal_file import FILE_NAME, JournalFile
+from compactor.journal_schema import SCHEMA_VERSION, upgrade_from
 from compactor.model import AuditFigure
-from compactor.sqlite_journal import FILE_NAME, SqliteJournal
+from compactor.sqlite_journal import SqliteJournal
 from tests.compactor.builders import NOW, REF
 from tests.compactor.journals import LINE, fill, problem_of, write_at_once
 from tests.compactor.test_journal import UNDONE
@@ -69,12 +70,13 @@ def fill_version_1(state: Path) -> Path:
 
 
 def shape_of(path: Path) -> tuple[int, list[str]]:
-    """Return the version of a file, and the columns of its ledger."""
+    """Return the version of a file, the columns of its ledger, and its table of passes."""
     db = sqlite3.connect(path)
     version = db.execute("PRAGMA user_version").fetchone()[0]
     columns = [row[1] for row in db.execute("PRAGMA table_info(ledger)")]
+    tables = [row[0] for row in db.execute("SELECT sql FROM sqlite_schema WHERE name = 'pass'")]
     db.close()
-    return version, columns
+    return version, columns + tables
 
 
 def test_the_journal_of_the_first_release_is_brought_up_to_date(
@@ -100,12 +102,14 @@ def test_who_only_reads_the_journal_of_the_first_release_changes_nothing(state: 
     journal = SqliteJournal(state, read_only=True)
     assert journal.recall() == {REF: SessionMemory(undone=UNDONE)}
     assert journal.costs_of(REF) == [DONE]
+    assert journal.last_passes(9) == []
+    assert journal.sum_up(None).calls == 2
     assert journal.count_calls(NOW, REF) == 2
     SqliteJournal(state).close()  # another process brings it up to date meanwhile
     assert journal.costs_of(REF) == [DONE]
     journal.close()
     assert path.read_bytes() != before
-    assert shape_of(path)[0] == 2
+    assert shape_of(path)[0] == SCHEMA_VERSION
 
 
 def test_bringing_it_up_to_date_is_all_or_nothing(
@@ -118,15 +122,15 @@ def test_bringing_it_up_to_date_is_all_or_nothing(
     def break_off(version: int) -> tuple[str, ...]:
         return (*upgrade_from(version), "no statement at all")
 
-    monkeypatch.setattr(sqlite_journal, "upgrade_from", break_off)
+    monkeypatch.setattr(journal_file, "upgrade_from", break_off)
     assert problem_of(state)
     assert shape_of(path) == before
     monkeypatch.undo()
     SqliteJournal(state).close()
-    assert shape_of(path)[0] == 2
+    assert shape_of(path)[0] == SCHEMA_VERSION
 
 
-class SlowJournal(SqliteJournal):
+class SlowFile(JournalFile):
     """A journal that looked at the file right before another release changed it."""
 
     seen: int | None = None
@@ -138,7 +142,7 @@ class SlowJournal(SqliteJournal):
         return super()._version()
 
 
-@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("version", [SCHEMA_VERSION, SCHEMA_VERSION + 1])
 def test_a_journal_that_was_just_brought_up_to_date_is_not_changed_again(
     state: Path, version: int
 ) -> None:
@@ -147,11 +151,11 @@ def test_a_journal_that_was_just_brought_up_to_date_is_not_changed_again(
         db.execute(f"PRAGMA user_version = {version}")
     db.close()
     before = (state / FILE_NAME).read_bytes()
-    if version == 2:
-        SlowJournal(state).close()
+    if version == SCHEMA_VERSION:
+        SlowFile(state).close()
     else:
-        with pytest.raises(JournalError, match="version 3"):
-            SlowJournal(state)
+        with pytest.raises(JournalError, match=f"version {version}"):
+            SlowFile(state)
     assert (state / FILE_NAME).read_bytes() == before
 
 
@@ -159,7 +163,7 @@ def test_two_processes_bring_it_up_to_date_at_once(state: Path) -> None:
     """One does it, the other finds it done; every line of both is there in the end."""
     fill_version_1(state)
     write_at_once(state)
-    assert shape_of(state / FILE_NAME)[0] == 2
+    assert shape_of(state / FILE_NAME)[0] == SCHEMA_VERSION
     journal = SqliteJournal(state)
     assert journal.count_outcomes("compacted", NOW - timedelta(days=9000)) == 41
     journal.close()

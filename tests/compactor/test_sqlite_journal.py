@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from compactor import sqlite_journal
+from compactor import journal_file
 from compactor.errors import JournalError
 from compactor.journal import LedgerEntry, SessionMemory, Undone
-from compactor.sqlite_journal import FILE_NAME, SqliteJournal
+from compactor.journal_file import FILE_NAME, JournalFile
+from compactor.journal_schema import SCHEMA_VERSION
+from compactor.sqlite_journal import SqliteJournal
 from tests.compactor.builders import NOW, REF
 from tests.compactor.journals import LINE, fill, problem_of, write_at_once
 from tests.compactor.test_journal import ANSWER, LANDED, UNDONE
@@ -120,16 +122,19 @@ def test_a_row_that_makes_no_sense_is_told(state: Path, row: tuple[str, str]) ->
 def test_the_journal_of_a_newer_release_is_left_alone(state: Path) -> None:
     """It is not begun anew, and not written to."""
     with sqlite3.connect(fill(state)) as db:
-        db.execute("PRAGMA user_version = 3")
+        db.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     db.close()
     before = (state / FILE_NAME).read_bytes()
-    assert "version 3 and this release knows 2: install the release" in problem_of(state)
+    told = (
+        f"version {SCHEMA_VERSION + 1} and this release knows {SCHEMA_VERSION}: install the release"
+    )
+    assert told in problem_of(state)
     assert (state / FILE_NAME).read_bytes() == before
 
 
 def test_a_journal_that_is_held_is_told(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is told to move aside what somebody is just writing."""
-    monkeypatch.setattr(sqlite_journal, "_PATIENCE", 0.01)
+    monkeypatch.setattr(journal_file, "_PATIENCE", 0.01)
     holder = sqlite3.connect(fill(state), isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     assert "another process holds it" in problem_of(state)
@@ -207,7 +212,7 @@ def test_a_change_that_was_killed_never_happened(state: Path, read_only: bool) -
 # Several who write.
 
 
-class LateJournal(SqliteJournal):
+class LateFile(JournalFile):
     """A journal that looked at the file right before another process made it."""
 
     looked = False
@@ -222,7 +227,8 @@ class LateJournal(SqliteJournal):
 def test_a_journal_that_somebody_else_just_made_is_not_made_twice(state: Path) -> None:
     """Two workers may begin at the same moment."""
     fill(state)
-    journal = LateJournal(state)
+    LateFile(state).close()
+    journal = SqliteJournal(state)
     assert journal.recall() == {REF: SessionMemory(LANDED)}
     journal.close()
 
