@@ -59,7 +59,7 @@ class Asker:
 
     `fallback` answers in place of an engine that failed, if the operator wants that. At most
     `sessions` are worked on, as many at once as the policy allows are asked about, and none once
-    there is a reason to `halt`.
+    there is a reason to `halt`, or a `fault` of the account.
     """
 
     def __init__(
@@ -71,10 +71,11 @@ class Asker:
         calls: CallLimits,
         limits: PassPolicy,
         halt: Halt,
+        fault: StopError | None = None,
         clock: Callable[[], datetime],
     ) -> None:
         self.engine = engine
-        self.stopped: StopError | None = None
+        self.stopped = fault
         self._journal = journal
         self._fallback = fallback
         self._limits = calls

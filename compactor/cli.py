@@ -62,7 +62,9 @@ def _run(name: str, arguments: dict[str, Any]) -> int:
 
     common = {option: arguments.pop(option) for option in _COMMON}
     do: Callable[..., int] = getattr(commands, name)
-    return do(Setup.load(**common), **arguments)
+    setup = Setup.load(**common)
+    setup.start_log()
+    return do(setup, **arguments)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -76,6 +78,18 @@ def cli() -> None:
     Try it with `compactor demo`. See what a pass would do with `compactor scan --store
     jsonl:/path/to/sessions`, and do it with `compactor once --store jsonl:/path/to/sessions`.
     """
+
+
+@cli.command()
+@_common
+def run(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
+    """Scan on a schedule until stopped: the worker beside an agent.
+
+    The first pass is made at once, the next ones as [idle] scan_every says. SIGTERM and Ctrl-C end
+    it: nothing new is begun, calls under way get [limits] grace, and it exits 0. SIGHUP reads the
+    configuration again, all of it or nothing. With --json each pass is one line.
+    """
+    return _run("run", arguments)
 
 
 @cli.command()
@@ -134,6 +148,20 @@ def undo(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
     again, or until `compactor once --key KEY --force`.
     """
     return _run("undo", arguments)
+
+
+@cli.command()
+@_common
+@click.option(
+    "--passes",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    help="How many of the last passes to list.",
+)
+def status(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
+    """Say whether a worker runs, what it did lately, and which sessions are parked or held."""
+    return _run("status", arguments)
 
 
 @cli.command()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from loguru import logger
 
-from compactor.assembly import connect, join_parts
+from compactor.assembly import connect
 from compactor.check import (
     State,
     check_endpoint,
@@ -23,7 +23,6 @@ from compactor.config import read_api_key
 from compactor.making import read_making
 from compactor.model import Outcome
 from compactor.parts import PassOptions
-from compactor.pipeline import run_pass
 from compactor.render import (
     make_console,
     print_findings,
@@ -34,9 +33,13 @@ from compactor.render import (
     say_unknown,
     stored,
 )
-from compactor.report import describe_pass, describe_stored
+from compactor.render_status import print_status
+from compactor.report import describe_pass, describe_status, describe_stored
 from compactor.scan import find_entry
+from compactor.service import read_service
 from compactor.setup import Setup, read_clock
+from compactor.station import Station
+from compactor.status import read_status
 from compactor.tokens import TokenCounter
 from compactor.undo import undo_compaction
 from compactor.ways import say_ways
@@ -44,6 +47,7 @@ from compactor.ways import say_ways
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from compactor.model import PassReport
     from compactor.ways import Way
 
 FAILED_EXIT = 3
@@ -84,20 +88,16 @@ def scan(
 def _pass(
     setup: Setup, options: PassOptions, *, everything: bool, agent_stopped: bool = False
 ) -> int:
-    asks = setup.config.summary.engine == "openai" and not options.dry_run
-    key = read_api_key(setup.config.llm, setup.file) if asks else ""
-    store = setup.open_store(agent_stopped=agent_stopped)
-    ways = setup.find_ways(store, agent_stopped=agent_stopped)
+    station = Station.open(setup, asks=not options.dry_run, agent_stopped=agent_stopped)
+    ways = setup.find_ways(station.store, agent_stopped=agent_stopped)
     _tell_ways(setup, ways)
     with ExitStack() as held:
         if not options.dry_run:
-            held.enter_context(store.exclusive())
-        journal = setup.open_journal(read_only=options.dry_run)
-        held.callback(journal.close)
-        parts = replace(join_parts(setup.config, store, journal, key=key), ways=ways)
-        held.callback(parts.engine.close)
+            station.hold()
+            held.callback(station.release)
         show_progress = held.enter_context(progress_on(_console(setup)))
-        report = run_pass(parts, replace(options, progress=show_progress))
+        options = replace(options, progress=show_progress)
+        report = station.make_pass(options, "once", ways)
     if setup.as_json:
         _print_json(describe_pass(report, everything=everything))
     else:
@@ -106,6 +106,40 @@ def _pass(
     if report.stopped_by is not None:
         raise report.stopped_by
     return FAILED_EXIT if report.count(Outcome.FAILED) else 0
+
+
+def run(setup: Setup) -> int:
+    """Make passes until told to stop; returns the exit code."""
+    from compactor.notify import Notifier  # noqa: PLC0415 - the others need no scheduler
+    from compactor.worker import Worker  # noqa: PLC0415
+
+    def tell(report: PassReport) -> None:
+        if setup.as_json:
+            click.echo(json.dumps(describe_pass(report)))
+
+    service = read_service()
+    station = Station.open(setup)
+    station.check()
+    station.hold()
+    worker = Worker(station, Notifier(service.notify_socket), watchdog=service.watchdog, tell=tell)
+    return worker.run()
+
+
+def status(setup: Setup, *, passes: int) -> int:
+    """Print what the worker did lately, and what waits."""
+    with closing(setup.open_journal(read_only=True)) as journal:
+        found = read_status(
+            journal,
+            setup.open_store,
+            setup.config.idle_policy(),
+            passes=passes,
+            now=read_clock(),
+        )
+    if setup.as_json:
+        _print_json(describe_status(found))
+    else:
+        print_status(_console(setup), found, now=read_clock())
+    return 0
 
 
 def _tell_ways(setup: Setup, ways: dict[str, Way]) -> None:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from compactor.durations import parse_duration, parse_duration_or_off
 from compactor.errors import ConfigError
 from compactor.model import CallLimits, IdlePolicy, PassPolicy, PlanPolicy
+from compactor.schedule import Cron, parse_every
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,6 +63,8 @@ class IdleSection(_Section):
     ttl: DurationOrOff = timedelta(minutes=10)
     min_tokens: int = Field(4000, ge=1)
     min_new_tokens: int = Field(2000, ge=1)
+    scan_every: Annotated[timedelta | Cron, BeforeValidator(parse_every)] = timedelta(seconds=60)
+    scan_jitter: DurationOrOff = None
     stuck_after: Duration = timedelta(hours=24)
     exclude: list[str] = ["dream:*", "heartbeat*", "cron:*"]
     channels: dict[str, DurationOrOff] = {}
@@ -126,6 +129,7 @@ class LogSection(_Section):
 
     level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     format: Literal["text", "json"] = "text"
+    keys: Literal["plain", "hash"] = "plain"
 
 
 class Config(_Section):

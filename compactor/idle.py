@@ -77,7 +77,7 @@ class Look:
         yield self._check_work()
         # What was undone is held whoever restores it, so this is asked ahead of `covered`.
         if not force:
-            yield self._check_undone()
+            yield self.check_undone()
         yield self._check_cover()
         if not force:
             yield self._check_parking()
@@ -164,7 +164,8 @@ class Look:
             return "a tool call has no result yet"
         return "the last tool result has no answer yet" if self.last.role == "tool" else None
 
-    def _check_undone(self) -> Verdict | None:
+    def check_undone(self) -> Verdict | None:
+        """Say that it is held, where every message is known and an operator took it back."""
         if self.tail.first != 0:
             return None
         messages, undone = self.tail.messages, self.memory.undone
@@ -196,10 +197,15 @@ class Look:
 
     def _check_parking(self) -> Verdict | None:
         until = self.memory.parked_until
-        if until is None or self.now >= until:
-            return None
-        told = f"{self.memory.parked_for}; next try at {until.isoformat(timespec='seconds')}"
-        return Verdict(Reason.PARKED, told)
+        return None if until is None or self.now >= until else say_parked(self.memory)
+
+
+def say_parked(memory: SessionMemory) -> Verdict:
+    """Say why a session that failed waits, and until when."""
+    told = memory.parked_for
+    if memory.parked_until is not None:
+        told += f"; next try at {memory.parked_until.isoformat(timespec='seconds')}"
+    return Verdict(Reason.PARKED, told)
 
 
 def _is_like(key: str, pattern: str) -> bool:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from datetime import datetime
 
+    from compactor.errors import StopError
     from compactor.journal import Journal
     from compactor.model import (
         CallLimits,
@@ -53,7 +54,8 @@ class PassOptions:
     `keys` names sessions (empty for all), `folder` decides where a key stands in several. `force`
     ignores the TTL, `parked` and `held`. With `dry_run` nothing is asked of the engine, and nothing
     is written anywhere. `progress` is told of each session that is done with, and of how many.
-    A `halt` ends it early.
+    A `halt` ends it early; a `fault` of the endpoint's account that was met lately keeps it from
+    asking.
     """
 
     keys: Collection[str] = ()
@@ -62,3 +64,4 @@ class PassOptions:
     dry_run: bool = False
     progress: Callable[[SessionReport, int], None] = field(default=lambda _report, _total: None)
     halt: Halt = field(default_factory=Halt)
+    fault: StopError | None = None

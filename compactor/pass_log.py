@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
@@ -17,14 +16,12 @@ _SETTLED = (Outcome.COMPACTED, Outcome.REAPPLIED)
 
 
 class PassOutcome(StrEnum):
-    """How a pass ended, or why there was none."""
+    """How a pass ended."""
 
     DONE = "done"
     STOPPED = "stopped"  # a fault of the endpoint's account
     HALTED = "halted"  # its deadline was over, or the worker was told to stop
     FAILED = "failed"  # the sessions or the journal can't be reached
-    SKIPPED = "skipped"  # the one before was still under way
-    MISSED = "missed"  # the scheduler could not begin it
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +29,7 @@ class PassRecord:
     """One pass. `command` is who made it, `problem` says why it ended before its work was done.
 
     `counts` are those of a pass's document (`scanned`, `due`, ...), the reasons of `skipped` among
-    them.
+    them, and the runs that were not made since the one before (`runs_skipped`, `runs_missed`).
     """
 
     began_at: datetime
@@ -66,7 +63,7 @@ class Totals:
         count, calls, before, after, prompt, completion = figures
         settled = outcome in _SETTLED
         return Totals(
-            Counter(self.outcomes) + Counter({outcome: count}),
+            dict(self.outcomes) | {outcome: self.outcomes.get(outcome, 0) + count},
             self.calls + calls,
             self.tokens_before + (before if settled else 0),
             self.tokens_after + (after if settled else 0),

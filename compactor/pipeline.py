@@ -67,6 +67,7 @@ def _work(parts: Parts, options: PassOptions) -> tuple[tuple[SessionReport, ...]
         calls=parts.calls,
         limits=parts.limits,
         halt=options.halt,
+        fault=options.fault,
         clock=parts.clock,
     )
 

@@ -17,6 +17,7 @@ from compactor.clusters import cut_before
 from compactor.durations import say_span
 from compactor.model import Outcome, PassReport, SessionReport
 from compactor.printable import printable
+from compactor.report import say_pass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -90,9 +91,7 @@ def _row(session: SessionReport, now: datetime, *, wide: bool) -> list[Text]:
 
 def summarize_pass(report: PassReport) -> Text:
     """Return what came of a pass, in one line."""
-    parts = [f"{len(report.sessions)} sessions scanned", f"{len(report.due)} due"]
-    parts += [f"{report.count(o)} {str(o).replace('_', ' ')}" for o in _STYLES if report.count(o)]
-    line = Text(", ".join(parts))
+    line = Text(say_pass(report))
     if report.skipped:
         told = ", ".join(f"{count} {reason}" for reason, count in sorted(report.skipped.items()))
         line.append(f"; left alone: {told}")

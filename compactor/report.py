@@ -9,6 +9,7 @@ from compactor.model import Outcome, PassReport, SessionReport
 
 if TYPE_CHECKING:
     from compactor.making import EntryCost, Making
+    from compactor.status import Status
     from session.store import StoredSession
 
 _SETTLED = (Outcome.COMPACTED, Outcome.REAPPLIED, Outcome.WOULD_COMPACT)
@@ -39,6 +40,23 @@ def describe_pass(report: PassReport, *, everything: bool = False) -> dict[str, 
     }
 
 
+def count_pass(report: PassReport) -> dict[str, int]:
+    """Return the figures of a pass by their names: what was scanned, due, done, and left alone."""
+    figures = {name: value for name, value in describe_pass(report).items() if type(value) is int}
+    return figures | report.skipped
+
+
+def say_pass(report: PassReport) -> str:
+    """Return what came of a pass in one line."""
+    told = [f"{len(report.sessions)} sessions scanned", f"{len(report.due)} due"]
+    told += [
+        f"{report.count(outcome)} {str(outcome).replace('_', ' ')}"
+        for outcome in Outcome
+        if outcome is not Outcome.SKIPPED and report.count(outcome)
+    ]
+    return ", ".join(told)
+
+
 def describe_session(session: SessionReport) -> dict[str, Any]:
     """Return one row of `sessions`."""
     return {
@@ -56,6 +74,29 @@ def describe_session(session: SessionReport) -> dict[str, Any]:
         "engine": session.engine,
         "model": session.model,
         "seconds": None if session.seconds is None else round(session.seconds, 3),
+    }
+
+
+def describe_status(status: Status) -> dict[str, Any]:
+    """Return what `status` prints. `running` and `sessions` are null where nobody could look."""
+    waiting = status.waiting
+    return {
+        "running": status.has_worker,
+        "problem": status.problem or None,
+        "passes": [
+            {
+                "began_at": one.began_at.isoformat(timespec="seconds"),
+                "seconds": round(one.seconds, 3),
+                "command": one.command,
+                "outcome": one.outcome,
+                "problem": one.problem or None,
+                "counts": dict(one.counts),
+            }
+            for one in status.passes
+        ],
+        "totals": {name: asdict(totals) for name, totals in status.totals.items()},
+        "written_over": status.written_over,
+        "sessions": None if waiting is None else [describe_session(one) for one in waiting],
     }
 
 

@@ -5,22 +5,27 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compactor.config import Config, find_config, load_config
 from compactor.errors import ConfigError
+from compactor.hidden_keys import KeyHider
 from compactor.identity import become_owner
 from compactor.journal import Journal, MemoryJournal
 from compactor.journal_file import FILE_NAME
 from compactor.log import start_log
 from compactor.nanobot_signs import read_signs
+from compactor.service import read_service
 from compactor.sqlite_journal import SqliteJournal
 from compactor.tokens import load_encoding
 from compactor.ways import find_way
 from session.location import open_store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from compactor.ways import Way
     from session.store import SessionStore
 
@@ -29,19 +34,24 @@ CURRENT_FOLDER = "the current folder"
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a command is told: the configuration, what its paths are relative to, how to answer."""
+    """What a command is told: the configuration, what its paths are relative to, how to answer.
+
+    `reload` reads it all again, as it was asked for.
+    """
 
     config: Config
     file: str
     store_folder: Path
     state: Path
     as_json: bool
+    verbose: bool
+    reload: Callable[[], Setup]
 
     @classmethod
     def load(
         cls, config_file: Path | None, url: str | None, *, as_json: bool, verbose: bool
     ) -> Setup:
-        """Read the configuration and start the log.
+        """Read the configuration; raises `ConfigError`.
 
         Paths in the file are relative to it, a URL on the command line to where it was typed.
         """
@@ -51,14 +61,25 @@ class Setup:
         if url is not None:
             section = config.store.model_copy(update={"url": url})
             config = config.model_copy(update={"store": section})
-        start_log("DEBUG" if verbose else config.log.level, config.log.format)
         try:
             state = folder / Path(config.state.dir).expanduser()
         except RuntimeError:
             fault = f"state.dir: {config.state.dir!r} names the home of an unknown user"
             raise ConfigError(str(file), (fault,)) from None
         name = "the defaults" if file is None else str(file)
-        return cls(config, name, folder if url is None else _here(), state, as_json)
+        again = partial(cls.load, config_file, url, as_json=as_json, verbose=verbose)
+        store_folder = folder if url is None else _here()
+        return cls(config, name, store_folder, state, as_json, verbose, again)
+
+    def start_log(self) -> None:
+        """Send events to standard error, as the configuration says."""
+        log = self.config.log
+        start_log(
+            "DEBUG" if self.verbose else log.level,
+            log.format,
+            hide=KeyHider(self.state).hide if log.keys == "hash" else None,
+            to_journal=read_service().journal,
+        )
 
     def open_store(self, *, agent_stopped: bool = False) -> SessionStore:
         """Open the sessions, as their owner."""
