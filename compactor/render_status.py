@@ -43,9 +43,10 @@ def print_status(console: Console, status: Status, *, now: datetime) -> None:
     console.print()
     console.print(_table_of_totals(status))
     if status.written_over:
+        noun = "compaction" if status.written_over == 1 else "compactions"
         told = (
-            f"agents wrote over {status.written_over} compactions in the last 30 days; each was "
-            "applied again, unpaid (see docs/nanobot.md)"
+            f"agents wrote over {status.written_over} {noun} in the last 30 days; each was applied "
+            "again, unpaid (see docs/nanobot.md)"
         )
         console.print(Text(told, style="yellow"))
     if status.waiting is not None:

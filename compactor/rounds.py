@@ -36,13 +36,17 @@ _LEVELS = {Lack.SKIPPED: "DEBUG", Lack.MISSED: "WARNING"}
 class Rounds:
     """Makes passes with one station at a time, in the scheduler's thread.
 
-    `tell` is called with the report of each pass. Everything else may be asked from another thread.
+    `tell` is called with the report of each pass, `rest` after each, when there is time for other
+    things. Everything else may be asked from another thread.
     """
 
-    def __init__(self, station: Station, tell: Callable[[PassReport], None]) -> None:
+    def __init__(
+        self, station: Station, tell: Callable[[PassReport], None], rest: Callable[[], None]
+    ) -> None:
         self.station = station
         self.last = "no pass yet"  # what came of the last one, in a sentence
         self._tell = tell
+        self._rest = rest
         self._passing = threading.Lock()  # held by a pass, and while the station changes
         self._stopping = threading.Event()
         self._halt = Halt()
@@ -84,16 +88,21 @@ class Rounds:
         jitter = self.station.setup.config.idle.scan_jitter
         if jitter is not None and self._count:
             self._stopping.wait(random.uniform(0, jitter.total_seconds()))  # noqa: S311 - no secret
-        with self._passing:
-            self._halt = Halt()
-            if self._stopping.is_set():
-                return
-            self._count += 1
-            self._begun = time.monotonic()
-            try:
-                self._work()
-            finally:
-                self._begun = None
+        try:
+            with self._passing:
+                self._halt = Halt()
+                if not self._stopping.is_set():
+                    self._begin()
+        finally:
+            self._rest()
+
+    def _begin(self) -> None:
+        self._count += 1
+        self._begun = time.monotonic()
+        try:
+            self._work()
+        finally:
+            self._begun = None
 
     def _work(self) -> None:
         station = self.station

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from loguru import logger
 
 from compactor.durations import say_span
-from compactor.errors import CompactorError
+from compactor.errors import CompactorError, ConfigError
 from compactor.pulse import Clocks, is_fresh
 from compactor.rounds import Rounds
 from compactor.schedule import say_every
@@ -44,6 +44,7 @@ _STOPS = (signal.SIGTERM, signal.SIGINT)
 class _Wish(Enum):
     STOP = auto()
     RELOAD = auto()
+    LOOK = auto()  # a pass has ended: what had to wait for that can be done
 
 
 class Worker:
@@ -64,7 +65,7 @@ class Worker:
         self._notifier = notifier
         self._beat = _BEAT if watchdog is None else min(_BEAT, watchdog / 3)
         self._wishes: SimpleQueue[_Wish] = SimpleQueue()
-        self._rounds = Rounds(station, tell)
+        self._rounds = Rounds(station, tell, lambda: self._wishes.put(_Wish.LOOK))
         self._scheduler = PassScheduler(self._rounds.make_pass, self._rounds.note_lack)
 
     @property
@@ -141,7 +142,8 @@ class Worker:
             old.release()  # it may be the same folders
             new.hold()
         except (CompactorError, SessionError) as error:
-            logger.bind(detail=str(error)).error("config_refused")
+            told = "; ".join(error.faults) if isinstance(error, ConfigError) else str(error)
+            logger.bind(detail=told).error("config_refused")
             old.hold_again()
         else:
             self._rounds.exchange(new)
@@ -163,6 +165,7 @@ class Worker:
 
     def _stop(self) -> int:
         """Come to an end within the grace period, whatever a pass waits for."""
+        logger.info("worker_stopping")
         self._notifier.stopping(STOPPING)
         self._scheduler.pause()
         if not self._rounds.end(STOPPING, self._config.limits.grace + _SURPLUS):

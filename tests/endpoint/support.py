@@ -23,9 +23,10 @@ _CONFIG = """\
 url = "jsonl:sessions"
 timezone = "UTC"
 [idle]
-ttl = "1s"
+ttl = "{ttl}"
 min_tokens = 1
 min_new_tokens = 1
+{idle}
 [keep]
 messages = {keep}
 [summary]
@@ -91,6 +92,8 @@ class Place:
             "llm": "",
             "summary": "",
             "limits": "",
+            "ttl": "1s",
+            "idle": "",
             "log": "",
         }
         (self.folder / "config.toml").write_text(_CONFIG.format(**usual | changed))
