@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -226,18 +225,3 @@ def test_nothing_secret_is_told(place: Place, invoke: Invoke) -> None:
         assert worker.stop() == 0
         assert KEY not in json.dumps(worker.events)
     assert KEY not in invoke("status", "--json").out
-
-
-def test_a_worker_that_runs_long_grows_by_nothing(place: Place, tmp_path: Path) -> None:
-    """A few dozen passes leave the same files open and the same threads (a thousand: soak)."""
-    with running(place, idle='scan_every = "0.05s"') as worker:
-        worker.wait_for_passes(10)
-        process = Path(f"/proc/{worker.process.pid}")
-        if not process.exists():
-            pytest.skip("this system has no /proc")
-        before = len(list((process / "fd").iterdir())), len(list((process / "task").iterdir()))
-        worker.wait_for_passes(50)
-        after = len(list((process / "fd").iterdir())), len(list((process / "task").iterdir()))
-        assert worker.stop() == 0
-    assert after[0] <= before[0] + 4  # a pass under way has its own
-    assert after[1] <= before[1] + 4
