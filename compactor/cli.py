@@ -167,11 +167,15 @@ def status(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
 @cli.command()
 @_common
 def check(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
-    """Look whether it can work here: configuration, sessions, model endpoint.
+    """Look whether it can work here, line by line, and say what to do where it can't.
 
-    Asks the model one small question. Exits with the code of the first failure.
+    The configuration and where each value comes from (--verbose: all of them), the sessions, whose
+    files they are, the disk, the clock, the journal, whether the agent will see a compaction, and
+    the model, which is asked one small question. Exits with the code of the first failure.
     """
-    return _run("check", arguments)
+    from compactor.checkup import check_up
+
+    return check_up(**arguments)
 
 
 @cli.command()

@@ -10,22 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from loguru import logger
 
-from compactor.assembly import connect
-from compactor.check import (
-    State,
-    check_endpoint,
-    check_store,
-    check_ways,
-    check_written_over,
-    run_checks,
-)
-from compactor.config import read_api_key
 from compactor.making import read_making
 from compactor.model import Outcome
 from compactor.parts import PassOptions
 from compactor.render import (
     make_console,
-    print_findings,
     print_messages,
     print_pass,
     print_stored,
@@ -195,42 +184,6 @@ def undo(
     else:
         _console(setup).print(stored(result.sentence))
     return 0 if result.settled else FAILED_EXIT
-
-
-def check(setup: Setup) -> int:
-    """Look whether it can work here; returns 0, or the exit code of the first failure."""
-    config = setup.config
-
-    def look_at_store() -> tuple[State, str]:
-        return check_store(setup.open_store)
-
-    def look_at_ways() -> tuple[State, str]:
-        return check_ways(setup.find_ways(setup.open_store()))
-
-    def look_at_journal() -> tuple[State, str]:
-        with closing(setup.open_journal(read_only=True)) as journal:
-            return check_written_over(journal, read_clock())
-
-    def look_at_endpoint() -> tuple[State, str]:
-        if config.summary.engine == "digest":
-            return State.OK, "the digest engine asks no endpoint"
-        key = read_api_key(config.llm, setup.file)
-        return check_endpoint(lambda: connect(config, key), max_tokens=config.summary.max_tokens)
-
-    findings = run_checks(
-        [
-            ("configuration", lambda: (State.OK, setup.file)),
-            ("store", look_at_store),
-            ("adoption", look_at_ways),
-            ("written over", look_at_journal),
-            ("endpoint", look_at_endpoint),
-        ]
-    )
-    if setup.as_json:
-        _print_json({"findings": [finding.describe() for finding in findings]})
-    else:
-        print_findings(_console(setup), findings)
-    return next((finding.exit_code for finding in findings if finding.exit_code), 0)
 
 
 def _print_json(document: dict[str, Any]) -> None:

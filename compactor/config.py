@@ -5,6 +5,7 @@ This is also the one place that reads the environment.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tomllib
 from datetime import timedelta, tzinfo
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 CONFIG_VARIABLE = "COMPACTOR_CONFIG"
 CREDENTIALS_VARIABLE = "CREDENTIALS_DIRECTORY"
 CONFIG_NAME = "config.toml"
+CURRENT_FOLDER = "the current folder"
 LOCAL = "local"
 _GIVEN_LENGTH = 60  # characters of a wrong value that are shown
 
@@ -197,7 +199,8 @@ def read_api_key(section: LlmSection, file: str) -> str:
     name = section.api_key_env
     if not name and not section.api_key_file:
         return "none"
-    places = [] if not section.api_key_file else [Path(section.api_key_file).expanduser()]
+    key_file = find_key_file(section, file)
+    places = [] if key_file is None else [key_file]
     credentials = os.environ.get(CREDENTIALS_VARIABLE)  # noqa: TID251 - this is config.py
     if credentials and name:
         places.append(Path(credentials) / name)
@@ -220,6 +223,15 @@ def read_api_key(section: LlmSection, file: str) -> str:
     return key
 
 
+def find_key_file(section: LlmSection, file: str) -> Path | None:
+    """Return where the key may lie, None where no file is named; raises `ConfigError`."""
+    try:
+        return Path(section.api_key_file).expanduser() if section.api_key_file else None
+    except RuntimeError:
+        told = f"llm.api_key_file: {section.api_key_file!r} names the home of an unknown user"
+        raise ConfigError(file, (f"{told}; write the whole path",)) from None
+
+
 def find_config(named: Path | None) -> Path | None:
     """Return the file to read: the named one, else `$COMPACTOR_CONFIG`, else `./config.toml`.
 
@@ -237,13 +249,34 @@ def load_config(path: Path | None) -> Config:
     """Read and check a file; raises `ConfigError` with every fault in it."""
     if path is None:
         return Config()
+    return check_config(_read_toml(path), str(path))
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ConfigError(str(path), ((error.strerror or str(error)).lower(),)) from error
     except (ValueError, RecursionError) as error:  # TOML's own errors are ValueErrors
         raise ConfigError(str(path), (f"is no TOML: {error}",)) from error
-    return check_config(data, str(path))
+
+
+def load_sound_sections(path: Path | None) -> tuple[Config, frozenset[str]]:
+    """Return what can be used of a file that has faults, and the sections that can't be.
+
+    Those are at their defaults, which nobody has asked for.
+    """
+    sections = frozenset(Config.model_fields)
+    try:
+        data = {} if path is None else _read_toml(path)
+    except ConfigError:
+        return Config(), sections
+    sound: dict[str, Any] = {}
+    for name in sections & data.keys():
+        with contextlib.suppress(ConfigError):
+            check_config({name: data[name]}, str(path))
+            sound[name] = data[name]
+    return check_config(sound, str(path)), (sections & data.keys()) - sound.keys()
 
 
 def check_config(data: Mapping[str, Any], file: str) -> Config:

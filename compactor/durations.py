@@ -48,3 +48,12 @@ def say_span(span: timedelta) -> str:
         if seconds >= 2 * size or (seconds and seconds % size == 0):
             return f"{seconds // size}{unit}"
     return f"{seconds}s"
+
+
+def spell_span(span: timedelta) -> str:
+    """Return a span as `parse_duration` reads it, exactly: `90s`, `10m`, `1.5s`."""
+    for unit, name in reversed(_UNITS.items()):
+        size = timedelta(**{name: 1})
+        if not span % size:
+            return f"{span // size}{unit}"
+    return f"{span.total_seconds():f}".rstrip("0") + "s"

@@ -18,6 +18,7 @@ from session.projection import digest_content, read_tombstone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import tzinfo
 
     from compactor.journal import SessionMemory
     from session.message import Message
@@ -92,7 +93,7 @@ class Look:
         ref = self.tail.ref
         if self.ttl is None:
             return Verdict(Reason.OFF, f"the TTL of channel {ref.channel!r} is off")
-        found = (pattern for pattern in self.policy.exclude if _is_like(ref.key, pattern))
+        found = (pattern for pattern in self.policy.exclude if is_like(ref.key, pattern))
         pattern = next(found, None)
         return None if pattern is None else Verdict(Reason.EXCLUDED, f"the key is like {pattern!r}")
 
@@ -108,21 +109,8 @@ class Look:
             return Verdict(Reason.ACTIVE, told)
         guessed = self.policy.zone_is_local and is_naive(self.last.timestamp)
         fresh = abs(self.now - self.tail.modified) < self.ttl
-        wrong = guessed and fresh and self._is_in_wrong_zone()
+        wrong = guessed and fresh and find_zone_gap(self.tail, self.policy.zone) is not None
         return Verdict(Reason.ACTIVE, _WRONG_ZONE) if wrong else None
-
-    def _is_in_wrong_zone(self) -> bool:
-        """Whether the newest naive time differs from the file's by what zones differ by.
-
-        To be asked only where somebody spoke at a naive time.
-        """
-        tail = self.tail
-        written = [tail.header.updated_at, *(message.timestamp for message in tail.messages)]
-        naive = (read_instant(value, self.policy.zone) for value in written if is_naive(value))
-        gap = abs(tail.modified - max(moment for moment in naive if moment is not None))
-        quarters = round(gap / _QUARTER)
-        off = abs(gap - quarters * _QUARTER)
-        return quarters > 0 and off <= _SLACK and gap <= _FARTHEST_ZONE + _SLACK
 
     def _check_work(self) -> Verdict | None:
         """A running turn, an unanswered call, a user who is owed an answer; dead after a day."""
@@ -208,7 +196,24 @@ def say_parked(memory: SessionMemory) -> Verdict:
     return Verdict(Reason.PARKED, told)
 
 
-def _is_like(key: str, pattern: str) -> bool:
+def find_zone_gap(tail: SessionTail, zone: tzinfo) -> timedelta | None:
+    """Return by how much the file's own time is ahead of its newest naive time, in quarter hours.
+
+    None where they do not differ by what zones differ by.
+    """
+    written = [tail.header.updated_at, *(message.timestamp for message in tail.messages)]
+    naive = [read_instant(value, zone) for value in written if is_naive(value)]
+    known = [moment for moment in naive if moment is not None]
+    if not known:
+        return None
+    gap = tail.modified - max(known)
+    quarters = round(gap / _QUARTER)
+    near = abs(gap - quarters * _QUARTER) <= _SLACK
+    is_zone = quarters != 0 and near and abs(gap) <= _FARTHEST_ZONE + _SLACK
+    return quarters * _QUARTER if is_zone else None
+
+
+def is_like(key: str, pattern: str) -> bool:
     """Whether a key is like a pattern, in which `*` and `?` alone are special."""
     return fnmatchcase(key, pattern.replace("[", "[[]"))
 

@@ -16,16 +16,16 @@ from compactor.cuts import legal_size
 from compactor.entry import frame
 from compactor.errors import FailureKind, SummaryError
 from compactor.readable import cut_middle
+from compactor.summarize import SummaryRequest
 from compactor.summary_prompt import build_messages, render_messages, render_previous
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from compactor.summarize import SummaryRequest
     from compactor.tokens import TokenCounter
     from session.message import Message
 
-_MARGIN = 0.9  # of the window is used
+MARGIN = 0.9  # of the window is used
 _BYTES_PER_TOKEN = 8  # in prose of any language it is less
 _SHARE = 3  # the kept messages get this part of the room, a long entry too
 _LEAST = 500  # tokens of room for messages, without which no part says anything
@@ -68,6 +68,14 @@ class LetterWriter:
                 return legal_size(request.covered, most)
         return max(len(request.covered), 1)
 
+    def lacks(self, max_tokens: int) -> int:
+        """Return how many tokens the window lacks for a part of any session; 0 where it has them.
+
+        `max_tokens` is the cap of the entry.
+        """
+        request = SummaryRequest("", None, (), (), max_tokens, is_measured=True)
+        return max(0, _LEAST - self._material(request))
+
     def write(self, request: SummaryRequest) -> Letter:
         """Return what to send; if it was measured, its messages made so short that all of it fits.
 
@@ -102,7 +110,7 @@ class LetterWriter:
 
     def _room(self, request: SummaryRequest) -> int:
         """Tokens for all that is sent."""
-        used = int(self._window * _MARGIN * request.share)
+        used = int(self._window * MARGIN * request.share)
         return used - request.max_tokens - self._reasoning
 
     def _material(self, request: SummaryRequest) -> int:

@@ -12,7 +12,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from compactor.check import Finding, State
+from compactor.checks.finding import Finding, State
 from compactor.clusters import cut_before
 from compactor.durations import say_span
 from compactor.model import Outcome, PassReport, SessionReport
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from session.store import StoredSession
 
 _STATES = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red"}
+_STATE_WIDTH, _NAME_WIDTH = 5, 15
 _WIDE = 110  # columns from which on there is room for sentences
 _STYLES = {
     Outcome.COMPACTED: "green",
@@ -104,11 +105,17 @@ def summarize_pass(report: PassReport) -> Text:
 
 
 def print_findings(console: Console, findings: Iterable[Finding]) -> None:
-    """Print the lines of a check."""
+    """Print the lines of a check, each with the way out below it where something is amiss."""
+    margin = " " * (_STATE_WIDTH + _NAME_WIDTH)
     for finding in findings:
-        line = Text(f"{finding.state:<5}", style=_STATES[finding.state])
-        line.append(f"{finding.name:<14}", style="default")
-        console.print(line.append(printable(finding.detail, lines=True), style="default"))
+        said = finding.said
+        line = Text(f"{said.state:<{_STATE_WIDTH}}", style=_STATES[said.state])
+        line.append(f"{finding.name:<{_NAME_WIDTH}}", style="default")
+        problem = printable(finding.problem, lines=True).replace("\n", f"\n{margin}")
+        console.print(line.append(problem, style="default"), soft_wrap=True)
+        for remedy in filter(None, said.remedy.split("\n")):
+            # Never broken by us: it may be a command to copy.
+            console.print(Text(f"{margin}-> {printable(remedy)}", "bold"), soft_wrap=True)
 
 
 def print_stored(

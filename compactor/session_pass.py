@@ -25,6 +25,7 @@ from compactor.judge import SummaryJudge
 from compactor.judgement import Cost
 from compactor.model import Outcome, Reason, SessionReport, Verdict
 from compactor.plan import plan_compaction
+from compactor.rhythm import warn_of_rhythm
 from compactor.scan import skip
 from compactor.summarize import build_request
 from session.errors import SessionFault, StoreError, UnreadableSessionError
@@ -219,9 +220,17 @@ class SessionPass:
         if result.status is CommitStatus.COMMITTED:
             landed = replace(landed_by(session, change), reapplied_at=reapplied_at)
             self._parts.journal.note_landed(session.ref, landed)
+            self._warn_of_rhythm(session)
             return report
         reason = blocked[0].reason if blocked else "changed"
         return replace(report, outcome=Outcome.CONFLICT, reason=reason, detail=result.detail)
+
+    def _warn_of_rhythm(self, session: StoredSession) -> None:
+        """Tell of a heartbeat, whose session is compacted after each beat."""
+        told = warn_of_rhythm(session.tail, self._parts.idle)
+        if told is not None:
+            about = logger.bind(key=session.ref.key, folder=session.ref.folder, detail=told)
+            about.warning("rhythm_found")
 
     def _select(self, tail: SessionTail) -> Verdict:
         return select_idle(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compactor.config import Config, find_config, load_config
-from compactor.errors import ConfigError
+from compactor.config import CURRENT_FOLDER, Config, find_config, load_config
+from compactor.errors import CompactorError, ConfigError
 from compactor.hidden_keys import KeyHider
 from compactor.identity import become_owner
 from compactor.journal import Journal, MemoryJournal
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
     from compactor.ways import Way
     from session.store import SessionStore
-
-CURRENT_FOLDER = "the current folder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,13 @@ class Setup:
         Paths in the file are relative to it, a URL on the command line to where it was typed.
         """
         file = find_config(config_file)
-        config = load_config(file)
+        return cls.of(load_config(file), file, url, as_json=as_json, verbose=verbose)
+
+    @classmethod
+    def of(
+        cls, config: Config, file: Path | None, url: str | None, *, as_json: bool, verbose: bool
+    ) -> Setup:
+        """Find out what the paths of a configuration are relative to."""
         folder = _here() if file is None else _here() / file.parent
         if url is not None:
             section = config.store.model_copy(update={"url": url})
@@ -67,7 +72,7 @@ class Setup:
             fault = f"state.dir: {config.state.dir!r} names the home of an unknown user"
             raise ConfigError(str(file), (fault,)) from None
         name = "the defaults" if file is None else str(file)
-        again = partial(cls.load, config_file, url, as_json=as_json, verbose=verbose)
+        again = partial(cls.load, file, url, as_json=as_json, verbose=verbose)
         store_folder = folder if url is None else _here()
         return cls(config, name, store_folder, state, as_json, verbose, again)
 
@@ -90,8 +95,11 @@ class Setup:
         return store
 
     def _load(self) -> None:
-        self.config.idle_policy()
-        load_encoding(self.config.summary.counter)
+        # Who needs what is amiss will say so.
+        with suppress(CompactorError):
+            self.config.idle_policy()
+        with suppress(CompactorError):
+            load_encoding(self.config.summary.counter)
 
     def find_ways(self, store: SessionStore, *, agent_stopped: bool = False) -> dict[str, Way]:
         """Return for each folder the way by which its agent will see a compaction."""

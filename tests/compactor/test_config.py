@@ -134,7 +134,9 @@ def test_all_faults_are_told_at_once() -> None:
     )
     span = 'expected a number and s, m, h or d, for example "10m", or "off"'
     zone = 'expected "local" or the name of a zone such as "Europe/Berlin" or "UTC"'
-    idle = "ttl, min_tokens, min_new_tokens, stuck_after, exclude, channels"
+    idle = (
+        "ttl, min_tokens, min_new_tokens, scan_every, scan_jitter, stuck_after, exclude, channels"
+    )
     assert faults == (
         f"store.timezone: {zone}, not 'Mars'",
         f"idle.ttl: {span}, not 'soon'",

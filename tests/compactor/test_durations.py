@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from compactor.durations import parse_duration, parse_duration_or_off, say_span
+from compactor.durations import parse_duration, parse_duration_or_off, say_span, spell_span
 
 
 @pytest.mark.parametrize(
@@ -73,3 +73,9 @@ def test_off_is_no_duration_where_it_is_allowed() -> None:
 def test_a_span_is_said_in_one_unit(span: timedelta, said: str) -> None:
     """The largest that still says enough, rounded down."""
     assert say_span(span) == said
+
+
+@pytest.mark.parametrize("text", ["90s", "10m", "36h", "2d", "1.5s", "0.000001s", "61m", "86401s"])
+def test_a_span_is_spelled_as_it_is_read(text: str) -> None:
+    """Nothing is rounded, and the largest unit that fits is taken."""
+    assert spell_span(parse_duration(text)) == text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.support import LOW_FLOORS
+from tests.end_to_end.support import LOW_FLOORS, SAMPLES, copy_sessions
 
 
 @pytest.fixture
@@ -17,3 +17,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COMPACTOR_CONFIG", raising=False)
     return tmp_path
+
+
+@pytest.fixture
+def healthy(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with real sessions and nothing wrong with it, on a machine in UTC."""
+    monkeypatch.setenv("TZ", "UTC")
+    copy_sessions(SAMPLES, place / "sessions")
+    return place

@@ -9,6 +9,7 @@ import click
 import pytest
 
 from compactor import errors as compactor_errors
+from compactor.checks.finding import Line
 from compactor.cli import INTERRUPTED_EXIT, cli
 from compactor.config import Config
 from compactor.entry import Heading
@@ -71,6 +72,12 @@ def test_the_exit_codes_are_those_of_the_errors() -> None:
         if isinstance(value, type) and hasattr(value, "exit_code")
     ]
     assert table == {0, 2, INTERRUPTED_EXIT} | {value.exit_code for value in classes}
+
+
+def test_every_line_of_a_check_is_documented() -> None:
+    """The table of docs/commands.md names them all, in their order, and no other."""
+    table = COMMANDS.partition("## The lines of `check`")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `([a-z ]+)` \|", table, re.MULTILINE) == list(Line)
 
 
 def test_the_stamp_and_the_headings_are_documented() -> None:
