@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from loguru import logger
 
+from compactor.events import Event
 from compactor.making import read_making
 from compactor.model import Outcome
 from compactor.parts import PassOptions
@@ -135,7 +136,9 @@ def _tell_ways(setup: Setup, ways: dict[str, Way]) -> None:
     """Say first of all whether what follows will have an effect."""
     for place, way in ways.items():
         level = "DEBUG" if way.works or not setup.as_json else "WARNING"
-        logger.bind(folder=place, way=str(way.kind), detail=way.sentence).log(level, "way_found")
+        logger.bind(folder=place, way=str(way.kind), detail=way.sentence).log(
+            level, Event.WAY_FOUND
+        )
     if not setup.as_json:
         for line in say_ways(ways):
             _console(setup).print(stored(line, style="dim"))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from loguru import logger
 
 from compactor.errors import CompactorError, JournalError
+from compactor.events import Event
 from compactor.halt import Halt
 from compactor.parts import PassOptions
 from compactor.pass_log import PassOutcome, PassRecord
@@ -114,12 +115,12 @@ class Rounds:
         is_news = fault is None and self._pause.note(report, read_clock())
         self.last = f"last pass at {read_clock():%H:%M:%S} UTC: {say_pass(report)}"
         if is_news:
-            logger.bind(detail=str(report.stopped_by)).error("pass_stopped")
+            logger.bind(detail=str(report.stopped_by)).error(Event.PASS_STOPPED)
         if report.halted:
-            logger.bind(detail=report.halted).warning("pass_halted")
+            logger.bind(detail=report.halted).warning(Event.PASS_HALTED)
         counts = {name: count for name, count in count_pass(report).items() if count}
         logger.bind(**counts, seconds=round(report.seconds, 3)).log(
-            "INFO" if report.due else "DEBUG", "pass_finished"
+            "INFO" if report.due else "DEBUG", Event.PASS_FINISHED
         )
         self._tell(report)
 
@@ -130,19 +131,19 @@ class Rounds:
             if known.get(place) != way:
                 level = "INFO" if way.works else "WARNING"
                 told = logger.bind(folder=place, way=str(way.kind), detail=way.sentence)
-                told.log(level, "way_found")
+                told.log(level, Event.WAY_FOUND)
 
     def note_lack(self, lack: Lack, error: BaseException | None) -> None:
         """Tell and count that a pass was not made, or not to its end."""
         if lack is not Lack.FAILED:
             self._lacks[f"runs_{lack}"] += 1
-            logger.log(_LEVELS[lack], f"pass_{lack}")
+            logger.log(_LEVELS[lack], Event(f"pass_{lack}"))
             return
         ours = isinstance(error, CompactorError | SessionError)
         # The text of an error that nobody expected may quote what people wrote.
         kind = type(error).__name__
         problem = str(error) if ours else kind
-        logger.bind(reason=kind, detail=problem).error("pass_failed")
+        logger.bind(reason=kind, detail=problem).error(Event.PASS_FAILED)
         self.last = f"last pass at {read_clock():%H:%M:%S} UTC failed: {problem}"
         with suppress(JournalError):  # it may be what failed
             self.station.note(

@@ -18,6 +18,7 @@ from compactor.apply import (
 )
 from compactor.backoff import LONGEST, next_try
 from compactor.errors import STOPPING, CompactorError, FailureKind, SummaryError
+from compactor.events import Event
 from compactor.fold import ask_in_parts
 from compactor.idle import select_idle, spoken_upto
 from compactor.journal import LedgerEntry
@@ -230,7 +231,7 @@ class SessionPass:
         told = warn_of_rhythm(session.tail, self._parts.idle)
         if told is not None:
             about = logger.bind(key=session.ref.key, folder=session.ref.folder, detail=told)
-            about.warning("rhythm_found")
+            about.warning(Event.RHYTHM_FOUND)
 
     def _select(self, tail: SessionTail) -> Verdict:
         return select_idle(
@@ -297,4 +298,4 @@ class SessionPass:
             tokens_before=report.tokens_before,
             tokens_after=report.tokens_after,
             seconds=None if report.seconds is None else round(report.seconds, 3),
-        ).log("WARNING" if failed else "INFO", f"session_{report.outcome}")
+        ).log("WARNING" if failed else "INFO", Event(f"session_{report.outcome}"))

@@ -19,6 +19,7 @@ from loguru import logger
 
 from compactor.durations import say_span
 from compactor.errors import CompactorError, ConfigError
+from compactor.events import Event
 from compactor.pulse import Clocks, is_fresh
 from compactor.rounds import Rounds
 from compactor.schedule import say_every
@@ -78,7 +79,7 @@ class Worker:
             signal.signal(number, self._hear_stop)
         if hasattr(signal, "SIGHUP"):  # absent on Windows
             signal.signal(signal.SIGHUP, self._hear_reload)
-        self._say_configured("worker_started")
+        self._say_configured(Event.WORKER_STARTED)
         self._scheduler.start(self._config.idle.scan_every)
         self._notifier.ready(self._rounds.last)
         self._attend()
@@ -117,7 +118,7 @@ class Worker:
         clocks = _read_clocks()
         jump = clocks.has_jumped(before)
         if jump is not None:
-            logger.bind(by_seconds=round(jump.total_seconds())).warning("clock_set")
+            logger.bind(by_seconds=round(jump.total_seconds())).warning(Event.CLOCK_SET)
             self._scheduler.change(self._config.idle.scan_every)
         return clocks
 
@@ -143,16 +144,16 @@ class Worker:
             new.hold()
         except (CompactorError, SessionError) as error:
             told = "; ".join(error.faults) if isinstance(error, ConfigError) else str(error)
-            logger.bind(detail=told).error("config_refused")
+            logger.bind(detail=told).error(Event.CONFIG_REFUSED)
             old.hold_again()
         else:
             self._rounds.exchange(new)
             new.setup.start_log()
             self._scheduler.change(self._config.idle.scan_every)
-            self._say_configured("config_reloaded")
+            self._say_configured(Event.CONFIG_RELOADED)
         self._notifier.ready(self._rounds.last)
 
-    def _say_configured(self, event: str) -> None:
+    def _say_configured(self, event: Event) -> None:
         config, file = self._config, self._rounds.station.setup.file
         ttl = config.idle.ttl
         logger.bind(
@@ -165,16 +166,16 @@ class Worker:
 
     def _stop(self) -> int:
         """Come to an end within the grace period, whatever a pass waits for."""
-        logger.info("worker_stopping")
+        logger.info(Event.WORKER_STOPPING)
         self._notifier.stopping(STOPPING)
         self._scheduler.pause()
         if not self._rounds.end(STOPPING, self._config.limits.grace + _SURPLUS):
-            logger.error("pass_stuck")
+            logger.error(Event.PASS_STUCK)
             sys.stderr.flush()
             os._exit(CompactorError.exit_code)  # a thread that can't be ended would keep us
         self._scheduler.stop()
         self._rounds.station.release()
-        logger.info("worker_stopped")
+        logger.info(Event.WORKER_STOPPED)
         return 0
 
 

@@ -14,7 +14,9 @@ from compactor.cli import INTERRUPTED_EXIT, cli
 from compactor.config import Config
 from compactor.entry import Heading
 from compactor.errors import FailureKind
+from compactor.events import Event
 from compactor.model import Outcome, Reason
+from compactor.pass_log import PassOutcome
 from session import errors as session_errors
 from session.record import StampDict
 from tests.end_to_end.support import ROOT, copy_sessions
@@ -60,6 +62,19 @@ def test_every_key_of_the_configuration_is_documented_with_its_default() -> None
 def test_every_outcome_and_reason_is_documented(word: str) -> None:
     """An operator who reads a code in a report finds it in docs/commands.md."""
     assert f"`{word}`" in COMMANDS
+
+
+def test_every_event_of_the_log_is_documented_and_none_is_made_up() -> None:
+    """Their names are a promise to whoever filters the log."""
+    documented = COMMANDS[COMMANDS.index("## The log") :]
+    rows = re.findall(r"^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \|", documented, re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`([a-z_]+)`", row)} == set(Event)
+
+
+def test_every_outcome_of_a_pass_is_documented() -> None:
+    """An operator who reads `status` finds it in docs/commands.md."""
+    table = COMMANDS[COMMANDS.index("## How a pass ended") : COMMANDS.index("## The log")]
+    assert set(re.findall(r"^\| `([a-z]+)` \|", table, re.MULTILINE)) == set(PassOutcome)
 
 
 def test_the_exit_codes_are_those_of_the_errors() -> None:
