@@ -14,7 +14,7 @@ from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_J
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
-from compactor.schedule import Every, make_trigger
+from compactor.schedule import Cron, Every, make_trigger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,15 +65,20 @@ class PassScheduler:
 
     def start(self, every: Every) -> None:
         """Make the first pass at once."""
-        first = datetime.now(UTC)  # noqa: TID251 - the scheduler goes by the clock of the machine
         self._scheduler.add_job(
-            self._work, make_trigger(every), id=_JOB, next_run_time=first, replace_existing=True
+            self._work, make_trigger(every), id=_JOB, next_run_time=_read_clock()
         )
         self._scheduler.start()
 
     def change(self, every: Every) -> None:
-        """Reckon anew when the next pass is: the times have changed, or the clock was set."""
+        """Reckon anew when the next pass is: the times have changed, or the clock was set.
+
+        An interval begins with a pass at once, so that a clock that is set again and again can't
+        put all of them off.
+        """
         self._scheduler.reschedule_job(_JOB, trigger=make_trigger(every))
+        if not isinstance(every, Cron):
+            self._scheduler.modify_job(_JOB, next_run_time=_read_clock())
 
     @property
     def next_run(self) -> datetime | None:
@@ -91,3 +96,7 @@ class PassScheduler:
 
     def _note(self, event: JobEvent) -> None:
         self._tell(_LACKS[event.code], getattr(event, "exception", None))
+
+
+def _read_clock() -> datetime:
+    return datetime.now(UTC)  # noqa: TID251 - the scheduler goes by the clock of the machine

@@ -66,7 +66,8 @@ class Worker:
         self._notifier = notifier
         self._beat = _BEAT if watchdog is None else min(_BEAT, watchdog / 3)
         self._wishes: SimpleQueue[_Wish] = SimpleQueue()
-        self._rounds = Rounds(station, tell, lambda: self._wishes.put(_Wish.LOOK))
+        self._tell = tell
+        self._rounds = Rounds(station, self._hand_on, lambda: self._wishes.put(_Wish.LOOK))
         self._scheduler = PassScheduler(self._rounds.make_pass, self._rounds.note_lack)
 
     @property
@@ -92,6 +93,12 @@ class Worker:
 
     def _hear_reload(self, _number: int, _frame: FrameType | None) -> None:
         self._wishes.put(_Wish.RELOAD)
+
+    def _hand_on(self, report: PassReport) -> None:
+        try:
+            self._tell(report)
+        except OSError:  # nobody reads us any more
+            self._wishes.put(_Wish.STOP)
 
     def _attend(self) -> None:
         """Wait for a wish, until it is the one to stop."""

@@ -131,12 +131,29 @@ def test_nothing_is_begun_after_a_pause() -> None:
     assert not count.acquire(blocking=False)
 
 
-def test_a_change_counts_from_now() -> None:
-    """Where the clock was set back by a day, the next pass is not a day ahead."""
-    scheduler = PassScheduler(lambda: None, Told().note)
+def test_a_change_begins_with_a_pass() -> None:
+    """Where the clock was set back by a day, the next one is not a day ahead."""
+    begun = threading.Semaphore(0)
+    scheduler = PassScheduler(begun.release, Told().note)
     scheduler.start(timedelta(days=1))
+    assert begun.acquire(timeout=PATIENCE)
     scheduler.change(HOUR)
+    assert begun.acquire(timeout=PATIENCE)
     next_run = scheduler.next_run
     scheduler.stop()
     assert next_run is not None
     assert next_run - datetime.now(UTC) <= HOUR  # noqa: TID251 - a real one
+
+
+def test_a_change_to_cron_waits_for_its_time() -> None:
+    """Who says when wants it then."""
+    begun = threading.Semaphore(0)
+    scheduler = PassScheduler(begun.release, Told().note)
+    scheduler.start(timedelta(days=1))
+    assert begun.acquire(timeout=PATIENCE)
+    scheduler.change(Cron("0 0 1 1 *"))
+    next_run = scheduler.next_run
+    scheduler.stop()
+    assert next_run is not None
+    assert (next_run.month, next_run.day, next_run.hour) == (1, 1, 0)
+    assert not begun.acquire(blocking=False)
