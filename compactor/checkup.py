@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from compactor.api_key import find_key_file, read_api_key
 from compactor.assembly import connect
 from compactor.checks.clock import check_clock, tell_no_zone
 from compactor.checks.configuration import (
@@ -32,10 +33,8 @@ from compactor.checks.tokenizer import check_tokenizer
 from compactor.config import (
     StateSection,
     find_config,
-    find_key_file,
     load_config,
     load_sound_sections,
-    read_api_key,
 )
 from compactor.errors import ConfigError, JournalError, TokenizerError
 from compactor.render import make_console, print_findings, stored
@@ -116,7 +115,7 @@ class Checkup:
         if setup is not None and self._asks:
             # Before anything is opened: root, who may read its file, becomes the sessions' owner.
             try:
-                self._key = read_api_key(setup.config.llm, setup.file)
+                self._key = read_api_key(setup.config.llm, setup.file, setup.folder)
             except ConfigError as error:
                 self._key = error
 
@@ -215,7 +214,7 @@ class Checkup:
         config = self._need("state", "llm")
         key = None
         with suppress(ConfigError):  # the line of the endpoint tells
-            key = find_key_file(config.llm, self._sound.file)
+            key = find_key_file(config.llm, self._sound.file, self._sound.folder)
         return check_permissions(self._need_places(), self._sound.state, key)
 
     def _look_at_worker(self) -> Said:

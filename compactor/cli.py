@@ -6,6 +6,8 @@ What a command does is imported when it is called, so that `--help` costs next t
 from __future__ import annotations
 
 import io
+import os
+import signal
 import sys
 import traceback
 from contextlib import suppress
@@ -64,7 +66,15 @@ def _run(name: str, arguments: dict[str, Any]) -> int:
     do: Callable[..., int] = getattr(commands, name)
     setup = Setup.load(**common)
     setup.start_log()
-    return do(setup, **arguments)
+    try:
+        return do(setup, **arguments)
+    except (CompactorError, SessionError) as error:
+        return _tell(setup.say(error), error.exit_code)
+
+
+def _tell(problem: str, code: int) -> int:
+    click.echo(f"compactor: {printable(problem, lines=True)}", err=True)
+    return code
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -89,6 +99,8 @@ def run(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
     it: nothing new is begun, calls under way get [limits] grace, and it exits 0. SIGHUP reads the
     configuration again, all of it or nothing. With --json each pass is one line.
     """
+    if hasattr(signal, "SIGHUP"):  # absent on Windows
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it is being read for the first time
     return _run("run", arguments)
 
 
@@ -205,12 +217,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = cli.main(args=arguments, prog_name="compactor", standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):
         code = INTERRUPTED_EXIT
+    except BrokenPipeError:  # whoever reads us has seen enough
+        code = 0
     except click.ClickException as error:
         error.show()
         code = error.exit_code
     except (CompactorError, SessionError) as error:
-        click.echo(f"compactor: {printable(str(error), lines=True)}", err=True)
-        code = error.exit_code
+        code = _tell(str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001 - its own text may quote what people wrote
         kind = type(error).__name__
         with suppress(OSError):  # that nobody reads us may be the error
@@ -218,4 +231,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             click.echo("".join(traceback.format_tb(error.__traceback__)), err=True, nl=False)
             click.echo("compactor: please report it, with the lines above", err=True)
         code = CompactorError.exit_code
+    try:
+        sys.stdout.flush()
+    except OSError:  # nobody reads it any more: nothing is to be said of that at the very end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)

@@ -1,12 +1,10 @@
-"""The configuration: one TOML file, checked as a whole before anything starts.
-
-This is also the one place that reads the environment.
-"""
+"""The configuration: one TOML file, checked as a whole before anything starts."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tomllib
 from datetime import timedelta, tzinfo
 from pathlib import Path
@@ -27,10 +25,15 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 CONFIG_VARIABLE = "COMPACTOR_CONFIG"
-CREDENTIALS_VARIABLE = "CREDENTIALS_DIRECTORY"
 CONFIG_NAME = "config.toml"
 CURRENT_FOLDER = "the current folder"
 LOCAL = "local"
+ZONE_VARIABLE = "TZ"
+# What may hold a secret, if only by mistake: of these a wrong value is not repeated.
+_SECRET = tuple(
+    f"llm.{key}"
+    for key in ("api_key_env", "api_key_file", "base_url", "extra_headers", "extra_body")
+)
 _GIVEN_LENGTH = 60  # characters of a wrong value that are shown
 
 Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
@@ -46,6 +49,13 @@ def _check_zone(value: object) -> object:
         message = 'expected "local" or the name of a zone such as "Europe/Berlin" or "UTC"'
         raise ValueError(message) from None
     return value
+
+
+def _check_variable(value: object) -> object:
+    if isinstance(value, str) and re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]*)?", value):
+        return value
+    message = 'expected the name of a variable such as "OPENAI_API_KEY", and not the key itself'
+    raise ValueError(message)
 
 
 class _Section(BaseModel):
@@ -94,7 +104,7 @@ class LlmSection(_Section):
 
     base_url: str = Field("https://api.openai.com/v1", pattern="^https?://[^ ]+$")
     model: str = Field("gpt-5-mini", min_length=1)
-    api_key_env: str = "OPENAI_API_KEY"
+    api_key_env: Annotated[str, BeforeValidator(_check_variable)] = "OPENAI_API_KEY"
     api_key_file: str = ""
     timeout: Duration = timedelta(seconds=60)
     context_window: int = Field(128_000, ge=2000)
@@ -187,49 +197,9 @@ class Config(_Section):
         try:
             return tzlocal.reload_localzone()  # TZ may be another one than at the last look
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-            fault = f"TZ: {error}; correct it, or set [store] timezone"
-            raise ConfigError(LOCAL, (fault,)) from error
-
-
-def read_api_key(section: LlmSection, file: str) -> str:
-    """Return the key: from the environment, from `$CREDENTIALS_DIRECTORY`, or from its file.
-
-    A server that needs none gets a word in its place. Raises `ConfigError` where there is none.
-    """
-    name = section.api_key_env
-    if not name and not section.api_key_file:
-        return "none"
-    key_file = find_key_file(section, file)
-    places = [] if key_file is None else [key_file]
-    credentials = os.environ.get(CREDENTIALS_VARIABLE)  # noqa: TID251 - this is config.py
-    if credentials and name:
-        places.append(Path(credentials) / name)
-    key = os.environ.get(name, "").strip() if name else ""  # noqa: TID251 - this is config.py
-    for place in places:
-        if not key and place.is_file():
-            try:
-                key = place.read_text(encoding="utf-8").strip()
-            except (OSError, UnicodeDecodeError) as error:
-                fault = f"llm.api_key_file: {str(place)!r} can't be read ({type(error).__name__})"
-                raise ConfigError(file, (fault,)) from error
-    if not key or not key.isascii() or not key.isprintable():
-        looked = ", ".join([f"${name}" if name else "", *map(str, places)]).strip(", ")
-        fault = (
-            f"llm.api_key_env: there is no key in {looked}; set it there, or set api_key_env to "
-            '"" for a server that needs none; or do without a model: --engine digest, or '
-            '[summary] engine = "digest"'
-        )
-        raise ConfigError(file, (fault,))
-    return key
-
-
-def find_key_file(section: LlmSection, file: str) -> Path | None:
-    """Return where the key may lie, None where no file is named; raises `ConfigError`."""
-    try:
-        return Path(section.api_key_file).expanduser() if section.api_key_file else None
-    except RuntimeError:
-        told = f"llm.api_key_file: {section.api_key_file!r} names the home of an unknown user"
-        raise ConfigError(file, (f"{told}; write the whole path",)) from None
+            told = " ".join(str(next(iter(error.args), error)).split())
+            fault = f"{told}; correct it, or set [store] timezone"
+            raise ConfigError(ZONE_VARIABLE, (fault,)) from error
 
 
 def find_config(named: Path | None) -> Path | None:
@@ -298,9 +268,12 @@ def _describe(fault: ErrorDetails) -> str:
     problem = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "model_type":
         problem = "expected a section of its own"
+    said = f"{name}: {problem[:1].lower()}{problem[1:]}"
+    if any(name == secret or name.startswith(f"{secret}.") for secret in _SECRET):
+        return said
     given = repr(fault["input"])
     given = given if len(given) <= _GIVEN_LENGTH else f"{given[:_GIVEN_LENGTH]}..."
-    return f"{name}: {problem[:1].lower()}{problem[1:]}, not {given}"
+    return f"{said}, not {given}"
 
 
 def _keys_at(path: list[str]) -> list[str]:

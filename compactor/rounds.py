@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import threading
 import time
 from collections import Counter
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from loguru import logger
 
+from compactor.durations import say_span
 from compactor.errors import CompactorError, JournalError
 from compactor.events import Event
 from compactor.halt import Halt
@@ -45,7 +47,8 @@ class Rounds:
         self, station: Station, tell: Callable[[PassReport], None], rest: Callable[[], None]
     ) -> None:
         self.station = station
-        self.last = "no pass yet"  # what came of the last one, in a sentence
+        self._last = "no pass yet"  # what came of the last one, in a sentence
+        self._is_bad = False  # whether it failed, or was stopped by a fault
         self._tell = tell
         self._rest = rest
         self._passing = threading.Lock()  # held by a pass, and while the station changes
@@ -56,6 +59,14 @@ class Rounds:
         self._pause = EndpointPause()
         self._ways: dict[str, Way] = {}
         self._lacks: Counter[str] = Counter()
+
+    @property
+    def status(self) -> str:
+        """What is being done, and what came of the last pass, in a line."""
+        running = self.running_for
+        if running is None:
+            return self._last
+        return f"a pass is under way for {say_span(running)}; {self._last}"
 
     @property
     def running_for(self) -> timedelta | None:
@@ -113,15 +124,16 @@ class Rounds:
         options = PassOptions(halt=self._halt, fault=fault)
         report = station.make_pass(options, COMMAND, self._ways, counts=self._take())
         is_news = fault is None and self._pause.note(report, read_clock())
-        self.last = f"last pass at {read_clock():%H:%M:%S} UTC: {say_pass(report)}"
+        self._last = f"last pass at {read_clock():%H:%M:%S} UTC: {say_pass(report)}"
         if is_news:
             logger.bind(detail=str(report.stopped_by)).error(Event.PASS_STOPPED)
         if report.halted:
             logger.bind(detail=report.halted).warning(Event.PASS_HALTED)
         counts = {name: count for name, count in count_pass(report).items() if count}
         logger.bind(**counts, seconds=round(report.seconds, 3)).log(
-            "INFO" if report.due else "DEBUG", Event.PASS_FINISHED
+            "INFO" if report.due or self._is_bad else "DEBUG", Event.PASS_FINISHED
         )
+        self._is_bad = report.stopped_by is not None
         self._tell(report)
 
     def _find_ways(self) -> None:
@@ -142,9 +154,10 @@ class Rounds:
         ours = isinstance(error, CompactorError | SessionError)
         # The text of an error that nobody expected may quote what people wrote.
         kind = type(error).__name__
-        problem = str(error) if ours else kind
-        logger.bind(reason=kind, detail=problem).error(Event.PASS_FAILED)
-        self.last = f"last pass at {read_clock():%H:%M:%S} UTC failed: {problem}"
+        problem = self.station.setup.say(error) if isinstance(error, Exception) and ours else kind
+        logger.bind(reason=_code_of(kind), detail=problem).error(Event.PASS_FAILED)
+        self._is_bad = True
+        self._last = f"last pass at {read_clock():%H:%M:%S} UTC failed: {problem}"
         with suppress(JournalError):  # it may be what failed
             self.station.note(
                 PassRecord(read_clock(), 0.0, COMMAND, PassOutcome.FAILED, problem, self._take())
@@ -154,3 +167,8 @@ class Rounds:
         """Return the runs that were not made since a pass was noted last."""
         taken, self._lacks = dict(self._lacks), Counter()
         return taken
+
+
+def _code_of(kind: str) -> str:
+    """Return the name of an error as a reason code: `store_unavailable`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.removesuffix("Error")).lower()

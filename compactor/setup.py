@@ -10,8 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loguru import logger
+
 from compactor.config import CURRENT_FOLDER, Config, find_config, load_config
 from compactor.errors import CompactorError, ConfigError
+from compactor.events import Event
 from compactor.hidden_keys import KeyHider
 from compactor.identity import become_owner
 from compactor.journal import Journal, MemoryJournal
@@ -40,6 +43,7 @@ class Setup:
 
     config: Config
     file: str
+    folder: Path
     store_folder: Path
     state: Path
     as_json: bool
@@ -74,7 +78,7 @@ class Setup:
         name = "the defaults" if file is None else str(file)
         again = partial(cls.load, file, url, as_json=as_json, verbose=verbose)
         store_folder = folder if url is None else _here()
-        return cls(config, name, store_folder, state, as_json, verbose, again)
+        return cls(config, name, folder, store_folder, state, as_json, verbose, again)
 
     def start_log(self) -> None:
         """Send events to standard error, as the configuration says."""
@@ -85,6 +89,13 @@ class Setup:
             hide=KeyHider(self.state).hide if log.keys == "hash" else None,
             to_journal=read_service().journal,
         )
+
+    def say(self, error: Exception) -> str:
+        """Return what a service may say of an error, which may name the file of a session."""
+        told = str(error)
+        if self.config.log.keys == "hash":
+            told = str(KeyHider(self.state).hide({"detail": told})["detail"])
+        return told
 
     def open_store(self, *, agent_stopped: bool = False) -> SessionStore:
         """Open the sessions, as their owner."""
@@ -115,9 +126,13 @@ class Setup:
 
     def open_journal(self, *, read_only: bool = False) -> Journal:
         """Open the journal; who only reads gets an empty one where there is none yet."""
-        if read_only and not os.path.exists(self.state / FILE_NAME):  # noqa: PTH110 - no errors
+        is_new = not os.path.exists(self.state / FILE_NAME)  # noqa: PTH110 - no errors
+        if read_only and is_new:
             return MemoryJournal()
-        return SqliteJournal(self.state, read_only=read_only)
+        journal = SqliteJournal(self.state, read_only=read_only)
+        if is_new:
+            logger.bind(path=str(self.state / FILE_NAME)).info(Event.JOURNAL_BEGUN)
+        return journal
 
 
 def _here() -> Path:

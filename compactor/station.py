@@ -6,8 +6,8 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from compactor.api_key import read_api_key
 from compactor.assembly import join_parts
-from compactor.config import read_api_key
 from compactor.pass_log import PassOutcome, PassRecord
 from compactor.pipeline import run_pass
 from compactor.report import count_pass
@@ -40,7 +40,7 @@ class Station:
         Raises `ConfigError` and `StoreError`.
         """
         asks = asks and setup.config.summary.engine == "openai"
-        key = read_api_key(setup.config.llm, setup.file) if asks else ""
+        key = read_api_key(setup.config.llm, setup.file, setup.folder) if asks else ""
         return cls(setup, key, setup.open_store(agent_stopped=agent_stopped))
 
     def hold(self) -> None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 STOPPING = "the worker is stopping"
 _BEAT = timedelta(seconds=5)
+_QUICKEST_BEAT = timedelta(seconds=0.05)
 _SURPLUS = timedelta(seconds=5)  # beyond the grace period, until what was given up has ended
 _STOPS = (signal.SIGTERM, signal.SIGINT)
 
@@ -64,7 +65,7 @@ class Worker:
         tell: Callable[[PassReport], None],
     ) -> None:
         self._notifier = notifier
-        self._beat = _BEAT if watchdog is None else min(_BEAT, watchdog / 3)
+        self._beat = _BEAT if watchdog is None else max(min(_BEAT, watchdog / 3), _QUICKEST_BEAT)
         self._wishes: SimpleQueue[_Wish] = SimpleQueue()
         self._tell = tell
         self._rounds = Rounds(station, self._hand_on, lambda: self._wishes.put(_Wish.LOOK))
@@ -82,7 +83,7 @@ class Worker:
             signal.signal(signal.SIGHUP, self._hear_reload)
         self._say_configured(Event.WORKER_STARTED)
         self._scheduler.start(self._config.idle.scan_every)
-        self._notifier.ready(self._rounds.last)
+        self._notifier.ready(self._rounds.status)
         self._attend()
         return self._stop()
 
@@ -111,7 +112,10 @@ class Worker:
                 wish = None
             if wish is _Wish.STOP:
                 return
-            wants_reload = wants_reload or wish is _Wish.RELOAD
+            if wish is _Wish.RELOAD:
+                wants_reload = True
+                if self._rounds.running_for is not None:
+                    logger.info(Event.RELOAD_PENDING)
             if wants_reload:
                 with self._rounds.between() as free:
                     if free:
@@ -138,19 +142,21 @@ class Worker:
         )
         if fresh:
             self._notifier.watchdog()
-        self._notifier.status(self._rounds.last)
+        self._notifier.status(self._rounds.status)
 
     def _reload(self) -> None:
         """Take all of a new configuration, or nothing of it."""
         old = self._rounds.station
-        self._notifier.reloading(self._rounds.last)
+        self._notifier.reloading(self._rounds.status)
         try:
             new = Station.open(old.setup.reload())
             new.check()
             old.release()  # it may be the same folders
             new.hold()
         except (CompactorError, SessionError) as error:
-            told = "; ".join(error.faults) if isinstance(error, ConfigError) else str(error)
+            told = str(error)
+            if isinstance(error, ConfigError):
+                told = f"{error.file}: {'; '.join(error.faults)}"
             logger.bind(detail=told).error(Event.CONFIG_REFUSED)
             old.hold_again()
         else:
@@ -158,7 +164,7 @@ class Worker:
             new.setup.start_log()
             self._scheduler.change(self._config.idle.scan_every)
             self._say_configured(Event.CONFIG_RELOADED)
-        self._notifier.ready(self._rounds.last)
+        self._notifier.ready(self._rounds.status)
 
     def _say_configured(self, event: Event) -> None:
         config, file = self._config, self._rounds.station.setup.file

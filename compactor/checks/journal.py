@@ -13,6 +13,7 @@ from compactor.checks.remedies import move_aside
 from compactor.errors import JournalError
 from compactor.journal_file import FILE_NAME
 from compactor.sqlite_journal import SqliteJournal
+from session.kernel import current_user
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,7 @@ def check_journal(state: Path) -> Said:
     for place in (folder, path):
         if os.path.lexists(place) and not _is_ours_to_write(place):
             told = f"{place} may not be written by the user that runs us"
-            return _fail(told, f"`chmod u+rwX {shlex.quote(str(place))}`, or set [state] dir")
+            return _fail(told, f"{_let_us_write(place)}, or set [state] dir")
     if not os.path.lexists(path):
         return ok(f"{path} will be begun")
     SqliteJournal(state, read_only=True).close()
@@ -65,3 +66,11 @@ def _find_damage(path: Path) -> str | None:
             raise JournalError(str(path), told) from error
         return str(error)
     return None if found == "ok" else found.splitlines()[-1]
+
+
+def _let_us_write(place: Path) -> str:
+    """Return the command that lets us write a file or folder."""
+    user, name = current_user(), shlex.quote(str(place))
+    if user is not None and place.stat().st_uid != user:
+        return f"`chown {user} {name}`"
+    return f"`chmod u+rwX {name}`"

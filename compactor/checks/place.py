@@ -34,7 +34,7 @@ def check_permissions(places: Sequence[str], state: Path, key_file: Path | None)
     if key_file is not None:
         told = "the file of the key (llm.api_key_file) is open to others"
         said += _look_for_others(key_file, _OTHERS, told, "600")
-    return join_said(said, "files and folders are ours, and closed to others")
+    return join_said(said, "all is ours, and closed to others where it should be")
 
 
 def _look_at_folder(folder: Path) -> Iterator[Said]:

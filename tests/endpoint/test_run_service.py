@@ -115,8 +115,9 @@ def test_signs_of_life_go_on_while_an_endpoint_hangs(
     assert outcomes.count("halted") >= 2
     assert outcomes[-1] == "done"
     skipped = sum(counts.get("runs_skipped", 0) for _, counts in passes(bare))
-    assert skipped == worker.count("pass_skipped")
-    assert skipped >= 1
+    assert (
+        1 <= skipped <= worker.count("pass_skipped")
+    )  # those since the last pass stand nowhere yet
 
 
 def test_a_reload_takes_all_of_a_good_configuration(bare: Place) -> None:
@@ -225,3 +226,41 @@ def test_nothing_secret_is_told(place: Place, invoke: Invoke) -> None:
         assert worker.stop() == 0
         assert KEY not in json.dumps(worker.events)
     assert KEY not in invoke("status", "--json").out
+
+
+def test_when_nobody_reads_its_output_it_ends(place: Place) -> None:
+    """As any program in a pipe; a pass that went well is not told as one that failed."""
+    configure(place)
+    with Worker(place.folder, "--json") as worker:
+        worker.wait_for("pass_finished")
+        assert worker.process.stdout is not None
+        worker.process.stdout.close()
+        worker.wait_for("worker_stopped")
+        assert worker.process.wait(PATIENCE) == 0
+        assert not worker.said
+        assert not worker.count("pass_failed")
+        worker.process.stdout = None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_an_error_tells_no_key_either(place: Place, invoke: Invoke) -> None:
+    """The name of a session's file is its key, and an error that names it goes to the journal."""
+    os.chown(place.path(), 65534, 65534)
+    place.configure(log='keys = "hash"')
+    ran = invoke("once")
+    assert ran.code == 78
+    assert SHORT not in ran.err
+    assert re.search(r"#[0-9a-f]{12}\.jsonl", ran.err)
+
+
+def test_after_a_failure_the_next_good_pass_is_told(place: Place) -> None:
+    """An alarm that the log raised is cleared by the log, at its usual level."""
+    with running(place, log=f'{JSON_LOG}\nlevel = "INFO"') as worker:
+        worker.wait_for("session_compacted")
+        place.sessions.rename(place.folder / "away")
+        failed = worker.wait_for("pass_failed")
+        assert failed["reason"] == "store_unavailable"
+        seen = worker.count("pass_finished", level="INFO")
+        (place.folder / "away").rename(place.sessions)
+        worker.wait_for("pass_finished", seen + 1, level="INFO")
+        assert worker.stop() == 0
