@@ -51,7 +51,7 @@ def measure_commit(place: Path, megabytes: float, rounds: int) -> Iterator[Measu
     (folder / AGENT_LOCK_NAME).touch()  # an agent is there that takes it
     path = write_session(folder, 0, int(megabytes * _MEGABYTE), read_clock())
     store, lock = JsonlStore([folder]), _TimedLock(folder, pace=0.0)
-    store._locks[folder] = lock  # noqa: SLF001 - the one way to see how long it is held
+    store._folders._locks[folder] = lock  # noqa: SLF001 - the one way to see how long it is held
     ours, locked, bare = [], [], []
     entry = store.list_sessions()[0]
     compaction = Compaction.digest(store.load(entry), KEPT_TURNS)

@@ -93,8 +93,9 @@ def _pass(
     else:
         shown = report.sessions if everything else report.due
         print_pass(_console(setup), report, shown, now=read_clock())
-    if report.stopped_by is not None:
-        raise report.stopped_by
+    for fault in (report.stopped_by, *report.faults):
+        if fault is not None:
+            raise fault
     return FAILED_EXIT if report.count(Outcome.FAILED) else 0
 
 

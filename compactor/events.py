@@ -17,6 +17,7 @@ class Event(StrEnum):
     JOURNAL_BEGUN = "journal_begun"
     CLOCK_SET = "clock_set"
     WAY_FOUND = "way_found"
+    PLACE_LEFT_OUT = "place_left_out"
     PASS_FINISHED = "pass_finished"
     PASS_STOPPED = "pass_stopped"
     PASS_HALTED = "pass_halted"

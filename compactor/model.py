@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta, tzinfo
 
     from compactor.errors import StopError
+    from session.errors import StoreError
     from session.model import SessionRef
 
 
@@ -160,13 +161,15 @@ class PassReport:
     """What a pass did. `sessions` holds every session that was scanned.
 
     `stopped_by` is the fault that ended it early, if one did; `halted` says why it was ended from
-    outside, and is empty where it was not.
+    outside, and is empty where it was not. `faults` are what kept single places of the store from
+    being looked at.
     """
 
     sessions: tuple[SessionReport, ...]
     seconds: float
     stopped_by: StopError | None = None
     halted: str = ""
+    faults: tuple[StoreError, ...] = ()
 
     def count(self, outcome: Outcome) -> int:
         """Return how many sessions ended so."""

@@ -42,7 +42,12 @@ def run_pass(parts: Parts, options: PassOptions) -> PassReport:
     halt, limits = options.halt, parts.limits
     with halt.watching(limits.deadline, limits.grace, parts.engine.close):
         reports, stopped_by = _work(parts, options)
-        return PassReport(reports, time.monotonic() - begin, stopped_by, halt.reason)
+        seconds = time.monotonic() - begin
+        faults = tuple(parts.store.faults.values())
+        # A halt that came when all was done has ended nothing.
+        cut = any(one.reason == Reason.STOPPED and one.detail == halt.reason for one in reports)
+        halted = halt.reason if cut else ""
+        return PassReport(reports, seconds, stopped_by, halted, faults)
 
 
 def _work(parts: Parts, options: PassOptions) -> tuple[tuple[SessionReport, ...], StopError | None]:
@@ -130,7 +135,8 @@ def _forget_deleted(
     parts: Parts, listed: list[SessionEntry], memories: Mapping[SessionRef, SessionMemory]
 ) -> None:
     """Forget the texts of sessions that are gone from folders that are still there."""
-    here, places = {entry.ref for entry in listed}, set(parts.store.places)
+    here = {entry.ref for entry in listed}
+    places = set(parts.store.places) - parts.store.faults.keys()
     gone = [ref for ref in memories if ref.place in places and ref not in here]
     if gone:
         parts.journal.forget(gone)

@@ -34,6 +34,7 @@ def describe_pass(report: PassReport, *, everything: bool = False) -> dict[str, 
         "tokens_before": sum(session.tokens_before or 0 for session in settled),
         "tokens_after": sum(session.tokens_after or 0 for session in settled),
         "seconds": round(report.seconds, 3),
+        "problems": [str(fault) for fault in report.faults],
         "sessions": [
             describe_session(session) for session in (report.sessions if everything else report.due)
         ],

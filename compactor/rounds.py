@@ -26,11 +26,12 @@ from compactor.setup import read_clock
 from session.errors import SessionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from compactor.model import PassReport
     from compactor.station import Station
     from compactor.ways import Way
+    from session.errors import StoreError
 
 COMMAND = "run"
 _LEVELS = {Lack.SKIPPED: "DEBUG", Lack.MISSED: "WARNING"}
@@ -58,6 +59,7 @@ class Rounds:
         self._count = 0
         self._pause = EndpointPause()
         self._ways: dict[str, Way] = {}
+        self._left_out: set[str] = set()
         self._lacks: Counter[str] = Counter()
 
     @property
@@ -127,6 +129,7 @@ class Rounds:
         self._last = f"last pass at {read_clock():%H:%M:%S} UTC: {say_pass(report)}"
         if is_news:
             logger.bind(detail=str(report.stopped_by)).error(Event.PASS_STOPPED)
+        self._tell_left_out(report.faults)
         if report.halted:
             logger.bind(detail=report.halted).warning(Event.PASS_HALTED)
         counts = {name: count for name, count in count_pass(report).items() if count}
@@ -135,6 +138,15 @@ class Rounds:
         )
         self._is_bad = report.stopped_by is not None
         self._tell(report)
+
+    def _tell_left_out(self, faults: Sequence[StoreError]) -> None:
+        """Tell of places that can't be used, when that is news."""
+        told = {str(fault): fault for fault in faults}
+        for text, fault in told.items():
+            if text not in self._left_out:
+                reason = _code_of(type(fault).__name__)
+                logger.bind(reason=reason, detail=text).error(Event.PLACE_LEFT_OUT)
+        self._left_out = set(told)
 
     def _find_ways(self) -> None:
         """Find the way in force in each folder, and tell what is new."""

@@ -95,6 +95,8 @@ class Station:
 def record_pass(report: PassReport, began_at: datetime, command: str) -> PassRecord:
     """Return what is remembered of a pass."""
     outcome, problem = PassOutcome.DONE, report.halted
+    if report.faults:
+        problem = "; ".join(filter(None, (problem, *map(str, report.faults))))
     if report.halted:
         outcome = PassOutcome.HALTED
     if report.stopped_by is not None:

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from session.durable import AREA_NAME, check_folder, recover, swap_file
+from session.durable import swap_file
 from session.errors import SessionWriteError, UnreadableSessionError
-from session.file_lock import PAUSE_SECONDS, AgentLock, Timeout
+from session.file_lock import Timeout
+from session.folders import Folders
 from session.kernel import ExchangeMissingError
 from session.keys import SUFFIX
-from session.listing import check_owner, list_folder, naming, tell_reason
+from session.listing import tell_reason
 from session.model import FileIdentity
 from session.store import (
     CommitResult,
@@ -30,12 +31,12 @@ from session.store import (
 )
 from session.tail import read_tail
 from session.transcript import Transcript
-from session.worker_lock import WorkerLocks, has_worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from session.errors import StoreError
     from session.projection import ProjectionChange
     from session.record import Header
 
@@ -67,24 +68,23 @@ class JsonlStore(SessionStore):
         agent_stopped: bool = False,
         find_folders: Callable[[], Sequence[Path]] | None = None,
     ) -> None:
-        self._find_folders = find_folders
         self._agent_stopped = agent_stopped
-        self._locks: dict[Path, AgentLock] = {}
-        self._held = WorkerLocks()
-        self._set_folders(folders)
+        self._folders = Folders(folders, find=find_folders, agent_stopped=agent_stopped)
 
-    def _set_folders(self, folders: Sequence[Path]) -> None:
-        self.folders = tuple(folders)
-        self._paths = {str(folder): folder for folder in self.folders}
-        for folder in self.folders:
-            if folder not in self._locks:
-                pace = 0.0 if self._agent_stopped else PAUSE_SECONDS
-                self._locks[folder] = AgentLock(folder, pace=pace)
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders, links resolved."""
+        return self._folders.paths
 
     @property
     def places(self) -> tuple[str, ...]:
         """The paths of the folders; see `SessionStore`."""
-        return tuple(self._paths)
+        return tuple(self._folders.by_name)
+
+    @property
+    def faults(self) -> Mapping[str, StoreError]:
+        """What keeps single folders from being used; see `SessionStore`."""
+        return self._folders.faults
 
     def list_sessions(self) -> list[SessionEntry]:
         """Return the sessions of all folders; see `SessionStore`.
@@ -92,7 +92,7 @@ class JsonlStore(SessionStore):
         Raises `StoreOwnershipError` if a folder or a session file belongs to another user: what we
         wrote there its agent could not write any more.
         """
-        return [entry for folder in self.folders for entry in list_folder(folder)]
+        return self._folders.list_sessions()
 
     def peek(self, entry: SessionEntry) -> SessionTail:
         """Read the header and the newest messages; see `SessionStore`."""
@@ -143,7 +143,7 @@ class JsonlStore(SessionStore):
         if not isinstance(read, _Version):
             message = "the session was not read from this store"
             raise TypeError(message)
-        path = self._paths[session.ref.place] / read.entry.name
+        path = self._folders.by_name[session.ref.place] / read.entry.name
         try:
             for _ in range(_ATTEMPTS):
                 result = self._attempt(session, read, path, change, gate)
@@ -175,7 +175,7 @@ class JsonlStore(SessionStore):
         refusal = gate(now.tail)
         if refusal is not None:
             return CommitResult(CommitStatus.BLOCKED, refusal)
-        lock = self._locks[path.parent]
+        lock = self._folders.lock_of(path.parent)
         live = swap_file(
             path,
             version.transcript.project(change),
@@ -201,9 +201,7 @@ class JsonlStore(SessionStore):
 
     def check_writable(self) -> None:
         """Look whether the folders can be written to; see `SessionStore`."""
-        for folder in self._folders_of_sessions():
-            with naming(folder):
-                check_folder(folder)
+        self._folders.check_writable()
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -211,49 +209,21 @@ class JsonlStore(SessionStore):
         try:
             self.tend()
             yield
-            for folder in self._folders_of_sessions():
-                with naming(folder):
-                    recover(folder, self._locks[folder].held)
         finally:
-            self._held.keep_only(())
+            self._folders.let_go()
 
     def tend(self) -> None:
         """Look again where the folders are, hold and mend them; see `SessionStore`."""
-        if self._find_folders is not None:
-            self._set_folders(self._find_folders())
-        folders = self._folders_of_sessions()
-        self._held.keep_only(folders)
-        for folder in folders:
-            with naming(folder):
-                check_owner(folder, folder.stat())
-                check_folder(folder)
-                if not (folder / AREA_NAME).exists():
-                    list(list_folder(folder))  # make nothing where a file is another's
-                self._held.take(folder)
-                recover(folder, self._locks[folder].held)
+        self._folders.tend()
 
     def has_worker(self) -> bool:
         """Whether a worker holds one of the folders; see `SessionStore`."""
-        for folder in self.folders:
-            with naming(folder):
-                if has_worker(folder):
-                    return True
-        return False
-
-    def _folders_of_sessions(self) -> list[Path]:
-        """Return the folders to hold: of a glob, not those that only happen to match it."""
-        if len(self.folders) == 1:
-            return list(self.folders)
-        return [
-            folder
-            for folder in self.folders
-            if (folder / AREA_NAME).exists() or any(folder.glob(f"*{SUFFIX}"))
-        ]
+        return self._folders.have_worker()
 
     def _readable(self, entry: SessionEntry) -> Path:
         if entry.problem is not None:
             raise UnreadableSessionError(entry.name, entry.problem)
-        return self._paths[entry.ref.place] / entry.name
+        return self._folders.by_name[entry.ref.place] / entry.name
 
 
 def _read(path: Path) -> tuple[bytes, os.stat_result]:

@@ -26,9 +26,10 @@ from session.tail import read_tail
 from session.transcript import Transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from session.agent_store import Presence
+    from session.errors import StoreError
     from session.projection import ProjectionChange
 
 _PLACE = "memory"
@@ -68,6 +69,11 @@ class MemoryStore(SessionStore, AgentStore):
     def places(self) -> tuple[str, ...]:
         """The one place that there is; see `SessionStore`."""
         return (_PLACE,)
+
+    @property
+    def faults(self) -> Mapping[str, StoreError]:
+        """None: there is one place; see `SessionStore`."""
+        return {}
 
     def list_sessions(self) -> list[SessionEntry]:
         """Return every session; see `SessionStore`."""

@@ -14,10 +14,11 @@ from session.history import EntryForm, build_history
 from session.projection import Projection, ProjectionChange, read_projection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
+    from session.errors import StoreError
     from session.message import Message
     from session.model import SessionRef
     from session.record import Header
@@ -136,6 +137,13 @@ class SessionStore(Protocol):
     @property
     def places(self) -> tuple[str, ...]:
         """The `place` of every folder that is listed, those without sessions included."""
+
+    @property
+    def faults(self) -> Mapping[str, StoreError]:
+        """What keeps single places from being used where others can be; they are left out.
+
+        As of the last `list_sessions` and `tend`.
+        """
 
     def list_sessions(self) -> list[SessionEntry]:
         """Return every session, without reading more than it takes to know the keys."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 def check_store(store: SessionStore, entries: Sequence[SessionEntry]) -> Said:
     """Look at the sessions as a listing shows them; raises `StoreError` where it can't be used."""
+    for fault in store.faults.values():
+        raise fault
     store.check_writable()
     odd = [entry for entry in entries if entry.problem is not None]
     told = f"{len(entries)} sessions"

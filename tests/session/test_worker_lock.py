@@ -78,11 +78,14 @@ def test_a_folder_that_another_worker_holds_is_left_to_it(tmp_path: Path) -> Non
     one, two = fill(tmp_path / "a" / "sessions"), tmp_path / "b" / "sessions"
     store = open_store(f"jsonl:{tmp_path}/*/sessions")
     with store.exclusive():
-        with JsonlStore([fill(two)]).exclusive(), pytest.raises(StoreBusyError) as caught:
+        with JsonlStore([fill(two)]).exclusive():
             store.tend()
-        assert caught.value.place == str(two)
+            assert [type(fault) for fault in store.faults.values()] == [StoreBusyError]
+            assert list(store.faults) == [str(two)]
+            assert [entry.ref.place for entry in store.list_sessions()] == [str(one)]
         with pytest.raises(StoreBusyError):
             hold(one)
         store.tend()
+        assert not store.faults
         with pytest.raises(StoreBusyError):
             hold(two)
