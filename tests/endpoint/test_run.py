@@ -52,9 +52,13 @@ def test_a_session_that_grows_idle_is_compacted_at_the_next_look(
     place: Place, server: Server
 ) -> None:
     """It is `active` in every pass until the first one in which it is due; that one compacts it."""
-    speak(place.path())
-    before = place.lines()
-    with running(place, ttl="2s") as worker:
+    hidden = place.folder / "hidden"
+    place.path().rename(hidden)
+    with running(place, ttl="3s") as worker:
+        worker.wait_for_passes(1)
+        speak(hidden)
+        hidden.rename(place.path())
+        before = place.lines()
         worker.wait_for("session_compacted", key=SHORT_KEY)
         worker.wait_for_passes(1)
         assert worker.stop() == 0
