@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from session import kernel
 from session.model import FileIdentity
-from session.swap import RECORD_SUFFIX, TEMP_SUFFIX, FilePrint, Swap, read_swaps
+from session.swap import RECORD_SUFFIX, TEMP_SUFFIX, FilePrint, Swap, is_mid_line, read_swaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -79,7 +79,8 @@ def swap_file(
 ) -> FileIdentity | None:
     """Put `content` in the place of the file `live`, if that is still `expected`.
 
-    Returns the identity of the new file, or None, and `live` was left alone, if it has changed.
+    Returns the identity of the new file, or None, and `live` was left alone, if it has changed or
+    somebody is in the middle of a line.
     `original` is what it held. Owner, mode, times and extended attributes are kept; a save
     `by_agent` is a change in time, and its original is let go of as soon as nobody holds it open.
     `may_replace` allows a plain replace where the file system can't exchange: right only if every
@@ -91,7 +92,7 @@ def swap_file(
     # An open file keeps its inode.
     with committing(area), live.open("rb") as held:
         status = os.fstat(held.fileno())
-        if FileIdentity.of(status) != expected:
+        if FileIdentity.of(status) != expected or is_mid_line(live, original):
             return None
         temp = area / (secrets.token_hex(6) + TEMP_SUFFIX)
         kernel.write_new(temp, content, like=live, keep_times=not by_agent, durable=durable)
@@ -155,7 +156,7 @@ def _settle(swap: Swap) -> bool:
             _give_back(swap)
             source = swap.print_of_temp()
         if source is None:
-            if not swap.rescue():
+            if swap.rescue(swap.temp) is None:
                 _put_aside(swap)
             return False
         if swap.harvest(source):
@@ -163,7 +164,13 @@ def _settle(swap: Swap) -> bool:
 
 
 def _give_back(swap: Swap) -> None:
-    """What came out is not what was checked: a writer was faster, and its file stands."""
+    """What came out is not what was checked: a writer was faster, and its file stands.
+
+    It keeps a second name until the next look: who has read our file meanwhile, and renames what
+    came of that over the writer's, has not seen the writer's last lines.
+    """
+    swap.link.unlink(missing_ok=True)
+    os.link(swap.temp, swap.link)
     kernel.exchange(swap.temp, swap.live)
     if not swap.new.is_at(swap.temp):
         kernel.exchange(swap.temp, swap.live)  # one that replaced ours just now is newer still
@@ -225,12 +232,26 @@ def _recover_one(swap: Swap, lock: Lock) -> bool:
         if swap.temp.exists() and swap.live.exists():
             # Asked before the last look: what nobody holds open now can't grow after it.
             is_open = kernel.is_written_elsewhere(swap.temp)
-            if not swap.is_settled():
+            if swap.link.exists() or not swap.is_settled():
                 with lock():
-                    _settle(swap)
+                    if _rescue_strangers(swap):
+                        return True
+                    if not swap.is_settled():
+                        _settle(swap)
             if is_open:
                 return True
         swap.discard()
     except Exception:  # noqa: BLE001 - one swap never stops the others; it stays watched
         return True
     return False
+
+
+def _rescue_strangers(swap: Swap) -> bool:
+    """Append what the files of other writers have; True if it must be looked for once more.
+
+    A writer that read the live file before it was appended may yet write over it.
+    """
+    strangers = [swap.link] if swap.link.exists() else []
+    if swap.print_of_temp() is None and not swap.new.is_at(swap.live):
+        strangers.append(swap.temp)
+    return sum(swap.rescue(stranger) or 0 for stranger in strangers) > 0

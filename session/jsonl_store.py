@@ -6,6 +6,7 @@ is ever renamed, and whatever is ours lies in `.compactor/` inside the folder.
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -241,9 +242,20 @@ def _modified(name: str, status: os.stat_result) -> datetime:
 
 
 def _in_flight(path: Path) -> bool:
-    """Whether the state of a running turn lies beside the file (nanobot's checkpoint)."""
-    # Where the name of the session is as long as a name can be, there is no such file.
-    return os.path.exists(f"{str(path).removesuffix(SUFFIX)}.checkpoint.json")  # noqa: PTH110
+    """Whether the state of a running turn lies beside the file (nanobot's checkpoint).
+
+    Raises `OSError` where that can't be seen: a turn that may be running is none to disturb.
+    """
+    try:
+        path.with_name(path.name.removesuffix(SUFFIX) + ".checkpoint.json").stat()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        # Where the name of the session is as long as a name can be, there is no such file.
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        return False
+    return True
 
 
 def _check_metadata(name: str, header: Header) -> None:

@@ -205,10 +205,15 @@ def settle_data(path: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Put `data` in the place of what `path` holds, if anything, and make it durable."""
+    """Put `data` in the place of what `path` holds, if anything, and make it durable.
+
+    If not durable it is whole all the same, or not there, after a power cut.
+    """
     fresh = path.with_name(path.name + NEW_SUFFIX)
     fresh.unlink(missing_ok=True)  # left by a killed process: only we use this name
     write_new(fresh, data, durable=durable)
+    if not durable:
+        settle_data(fresh)
     fresh.replace(path)
     if durable:
         fsync_folder(path.parent)

@@ -6,17 +6,19 @@ rubbish before its record says so, and the record is durable before anything cha
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
+from itertools import count
 from typing import TYPE_CHECKING, Self
 
 from session import kernel
 from session.message import decode_line
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -70,7 +72,7 @@ class Swap:
 
     @property
     def link(self) -> Path:
-        """The second name of the original during a plain replace."""
+        """The second name of the original during a plain replace, and of a file given back."""
         return self.temp.with_suffix(LINK_SUFFIX)
 
     @property
@@ -116,30 +118,38 @@ class Swap:
         (replace(self, old=seen) if source is self.old else replace(self, new=seen)).save()
         return True
 
-    def rescue(self) -> bool:
-        """Append what the temporary file has and the live one lacks, if they are one conversation.
+    def rescue(self, source: Path) -> int | None:
+        """Append what the file `source` has and the live one lacks, if they are one conversation.
 
-        False, and nothing done, where the live file holds nothing of it: it was cleared.
+        Returns how many times it appended something: until that is 0 a writer may have overtaken
+        it. None, and nothing done, where the live file holds nothing of it: it was cleared.
         """
-        data = self.temp.read_bytes()
+        data = source.read_bytes()
         data = data[: len(data) - len(_open_line(data))]
         everything = missing_lines(data, 0, b"")
         if everything and everything == missing_lines(data, 0, self.live.read_bytes()):
-            return False
-        self._append_missing(data, 0)
-        return True
+            return None
+        return self._append_missing(data, 0)
 
-    def _append_missing(self, data: bytes, start: int) -> None:
+    def _append_missing(self, data: bytes, start: int) -> int:
         """Append what `data` has from `start` on and the live file lacks.
 
-        What was appended before a kill is not missing any more, so this can be repeated.
+        What was appended before a kill is not missing any more, so this can be repeated. Raises
+        `BlockingIOError`, and nothing was done, while somebody is in the middle of a line.
         """
-        while True:
+        for times in count():
             live = self.live.read_bytes()
             lines = missing_lines(data, start, live)
+            # The writer may be done by the time it is asked for: then the file is another one.
+            mid_line = is_mid_line(self.live, live) or self.live.read_bytes() != live
+            if lines and mid_line:
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), str(self.live))
             # If a writer has replaced the live file under our hands, the lines may be gone again.
-            if not lines or kernel.append(self.live, _completing(live, lines)):
-                return
+            if not lines:
+                return times
+            if kernel.append(self.live, _completing(live, lines)):
+                return times + 1
+        raise AssertionError  # pragma: no cover - `count` never ends
 
 
 def read_swaps(area: Path, folder: Path) -> Iterator[Swap]:
@@ -190,6 +200,15 @@ def _open_line(data: bytes) -> bytes:
     """The beginning of a line at the end of `data`; an object that is complete is no beginning."""
     rest = data[data.rfind(b"\n") + 1 :]
     return rest if decode_line(rest) is None else b""
+
+
+def is_mid_line(path: Path, data: bytes) -> bool:
+    """Whether somebody is about to write more of the last line of the file, which held `data`.
+
+    Then what comes in between would tear that line, and who reads the file anew has half of it. An
+    object that is complete still lacks its newline, and an empty file all that it will hold.
+    """
+    return not data.endswith(b"\n") and kernel.is_written_elsewhere(path)
 
 
 def _completing(live: bytes, lines: bytes) -> bytes:

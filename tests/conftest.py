@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from compactor.cli import main
 from tests.end_to_end.support import Invoke, Ran
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # No deadline: a busy machine is no failure. No database: a run leaves nothing behind. The examples
 # are the same each time, so that a red run can be repeated; HYPOTHESIS_PROFILE=random draws others.
@@ -57,3 +62,16 @@ def spawn() -> Invoke:
         return Ran(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+@pytest.fixture
+def tell(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> Callable[..., None]:
+    """Print figures in a soak run, one line of JSON for each test: the docs quote them."""
+
+    def say(**figures: object) -> None:
+        if not request.node.get_closest_marker("soak"):
+            return
+        with capsys.disabled():
+            print(f"\n{request.node.name} {json.dumps(figures)}")  # noqa: T201 - quoted
+
+    return say

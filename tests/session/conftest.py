@@ -21,9 +21,10 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     """A place for one session file that is made thousands of times.
 
     In memory where there is such a place, since a disk would be asked to sync each time; the soak
-    runs use the disk, whose inodes are reused at once.
+    runs use the disk, whose inodes are reused at once, but for the longest (`soak(memory=True)`).
     """
-    if request.node.get_closest_marker("soak") or not _MEMORY.is_dir():
+    soak = request.node.get_closest_marker("soak")
+    if (soak and not soak.kwargs.get("memory")) or not _MEMORY.is_dir():
         yield tmp_path / "sessions"
         return
     with tempfile.TemporaryDirectory(dir=_MEMORY) as place:

@@ -7,23 +7,31 @@ import json
 import os
 import random
 import shutil
-import signal
 from collections import Counter
-from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING, NoReturn
+from itertools import combinations_with_replacement, count
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from session.durable import prepare_area, recover, swap_file
+from session.errors import SessionError
+from session.jsonl_store import JsonlStore
 from session.model import FileIdentity
+from tests.session.builders import change_for
 from tests.session.stepping import stopping
 from tests.session.writers import BASE, COMPACTED, NEW, ORIGINAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
+    from session.store import SessionTail
     from tests.session.writers import Writer
 
 no_lock = contextlib.nullcontext
+# Calls that neither see nor change what a writer sees or changes: who comes before one of them
+# might as well come after it.
+DULL = frozenset(
+    ("fileno", "close", "mkdir", "flock", "urandom", "fchown", "utime", "listxattr", "chmod")
+) | {"fsync"}
 
 
 def fresh(folder: Path) -> Path:
@@ -58,20 +66,44 @@ def compact(live: Path, *, may_replace: bool = False, by_agent: bool = False) ->
     )
 
 
+def allow(_: SessionTail) -> None:
+    """Let every commit through."""
+
+
+def commit_by_store(live: Path) -> None:
+    """Let the worker's store load the session and commit, or leave it for another pass."""
+    store = JsonlStore([live.parent], agent_stopped=True)
+    with contextlib.suppress(SessionError):
+        for entry in store.list_sessions():
+            session = store.load(entry)
+            store.commit(session, change_for(session.messages, 4), allow)
+
+
+def commit_and_recover(live: Path) -> None:
+    """Do a whole pass of the worker's store."""
+    commit_by_store(live)
+    pass_begins(live)
+
+
 def pass_begins(live: Path) -> None:
     """Do what the next pass does first."""
     recover(live.parent, no_lock)
 
 
 def compact_and_recover(live: Path) -> None:
-    """Do a whole pass."""
+    """Do a whole pass, below the store."""
     compact(live)
     pass_begins(live)
 
 
+def save(live: Path) -> None:
+    """Save as an agent does."""
+    compact(live, by_agent=True)
+
+
 def save_and_recover(live: Path) -> None:
     """Save as an agent does, ahead of a pass."""
-    compact(live, by_agent=True)
+    save(live)
     pass_begins(live)
 
 
@@ -111,17 +143,30 @@ def faults(live: Path) -> list[str]:
     return [*found, *(f"left behind: {name}" for name in left)]
 
 
+def name_calls(
+    live: Path, action: Callable[[Path], None], dull: frozenset[str] = frozenset()
+) -> list[str]:
+    """Return the system calls, without the dull ones, that the action makes when it is alone."""
+    names: list[str] = []
+    with stopping(numbering(lambda _, name: names.append(name), dull)):
+        action(live)
+    return names
+
+
 def count_steps(live: Path, action: Callable[[Path], None]) -> int:
     """Return how many system calls the action makes when nobody interferes."""
-    steps = 0
+    return len(name_calls(live, action))
 
-    def count(number: int, _: str) -> None:
-        nonlocal steps
-        steps = number + 1
 
-    with stopping(count):
-        action(live)
-    return steps
+def numbering(at: Callable[[int, str], None], dull: frozenset[str]) -> Callable[[int, str], None]:
+    """Return what calls `at` ahead of all but the dull calls, numbered without them."""
+    numbers = count()
+
+    def look(_: int, name: str) -> None:
+        if name not in dull:
+            at(next(numbers), name)
+
+    return look
 
 
 def choose(steps: int, limit: int | None) -> list[tuple[int, int]]:
@@ -150,73 +195,8 @@ def interleave(
     return faults(live)
 
 
-def crash(
-    live: Path,
-    style: type[Writer],
-    steps: tuple[int, int, int],
-    action: Callable[[Path], None],
-) -> list[str]:
-    """Kill the action at one step, with a writer that begins and ends at two; return the faults.
-
-    The steps are counted through: behind the kill come those of the next start's recovery.
-    """
-    kill, begin, end = steps
-    writer = style(live)
-
-    def at(step: int, _: str = "") -> None:
-        if step == begin:
-            writer.step()
-        if step == end:
-            writer.finish()
-
-    passed = run_killed(kill, lambda: action(live), at)
-    with stopping(lambda step, name: at(passed + step, name)):
-        recover(live.parent, no_lock)
-    settle(live, writer)
-    return faults(live)
-
-
 def settle(live: Path, writer: Writer) -> None:
     """Let the writer finish, and then let the next two passes begin."""
     writer.finish()
     pass_begins(live)
     pass_begins(live)
-
-
-def run_killed(
-    step: int, action: Callable[[], None], at: Callable[[int], None] = lambda _: None
-) -> int:
-    """Run the action in a process of its own and kill that right before its system call `step`.
-
-    `at` runs here, with the process standing still, before each of its steps up to that one.
-    Returns how many there were: fewer if the action ended by itself.
-    """
-    ready, go = os.pipe(), os.pipe()
-    child = os.fork()
-    if not child:
-        _obey(action, tell=ready[1], hear=go[0])
-    os.close(ready[1])
-    os.close(go[0])
-    passed = 0
-    while passed <= step and os.read(ready[0], 1):
-        at(passed)
-        passed += 1
-        if passed <= step:
-            os.write(go[1], b".")
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    os.close(ready[0])
-    os.close(go[1])
-    return passed
-
-
-def _obey(action: Callable[[], None], *, tell: int, hear: int) -> NoReturn:
-    def wait(_: int, __: str) -> None:
-        os.write(tell, b".")
-        os.read(hear, 1)
-
-    try:
-        with stopping(wait):
-            action()
-    finally:
-        os._exit(0)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _MODULES = {"posix", "_io", "io", "fcntl"}
 _HARMLESS = {"fspath", "getpid", "geteuid", "strerror", "__exit__", "__enter__", "readable"}
+_HARMLESS |= {"_path_normpath", "text_encoding"}
 _EXCHANGE = kernel.exchange.__code__
 
 

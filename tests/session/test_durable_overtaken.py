@@ -13,6 +13,7 @@ from tests.session.schedules import (
     faults,
     fresh,
     interleave,
+    name_calls,
     pass_begins,
 )
 from tests.session.stepping import stopping
@@ -22,12 +23,12 @@ from tests.session.writers import (
     ORIGINAL,
     HeldAppend,
     HeldRewrite,
+    ReadModifyRename,
     header_line,
     line,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux alone exchanges names")
@@ -40,18 +41,10 @@ def replace_with(live: Path, content: bytes) -> None:
     other.replace(live)
 
 
-def names_of(action: Callable[[Path], None], live: Path) -> list[str]:
-    """Return the system calls that the action makes."""
-    names: list[str] = []
-    with stopping(lambda _, name: names.append(name)):
-        action(live)
-    return names
-
-
 @pytest.mark.parametrize("length", [0, 1, 2, 5, 9])
 def test_a_rewrite_in_place_after_the_exchange_stands(folder: Path, length: int) -> None:
     """It went to the original through an old handle, at whatever step: header and all."""
-    names = names_of(compact_and_recover, fresh(folder))
+    names = name_calls(fresh(folder), compact_and_recover)
     for begin in range(names.index("exchange") + 1, len(names)):
         live = fresh(folder)
         assert interleave(live, HeldRewrite, begin, begin + length, compact_and_recover) == []
@@ -86,7 +79,7 @@ def test_a_graft_that_is_overtaken_is_made_again(folder: Path) -> None:
         writer.finish()
         return live
 
-    names = names_of(pass_begins, late())
+    names = name_calls(late(), pass_begins)
     for step in range(names.index("write") + 1):
         live = late()
 
@@ -98,3 +91,24 @@ def test_a_graft_that_is_overtaken_is_made_again(folder: Path) -> None:
             pass_begins(live)
         pass_begins(live)
         assert faults(live) == [], step
+
+
+def test_who_reads_our_file_before_it_is_taken_back_loses_nothing_by_that(folder: Path) -> None:
+    """It renamed a line right before the exchange, and goes on from what it found after that."""
+    live = fresh(folder)
+    first, second = ReadModifyRename(live), ReadModifyRename(live, 101)
+    first.step()
+    steps = iter((first.finish, second.step))
+
+    def at(_: int, name: str) -> None:
+        if name == "exchange":
+            next(steps, lambda: None)()
+
+    with stopping(at):
+        compact(live)
+    second.finish()
+    assert line(NEW) not in live.read_bytes()
+    pass_begins(live)
+    pass_begins(live)
+    assert faults(live) == []
+    assert line(101) in live.read_bytes()

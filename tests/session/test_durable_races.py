@@ -6,7 +6,6 @@ every line is whole, and nothing of ours is left.
 
 from __future__ import annotations
 
-import random
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,20 +13,24 @@ from typing import TYPE_CHECKING
 import pytest
 
 from session.durable import recover
+from tests.session.crashes import choose_crashes, crash, run_killed
 from tests.session.no_exchange import forbid_exchange, is_possible
 from tests.session.schedules import (
+    DULL,
     choose,
+    commit_and_recover,
+    commit_by_store,
     compact,
     compact_and_recover,
     compact_twice,
     count_steps,
-    crash,
     fresh,
     interleave,
+    name_calls,
     no_lock,
     pass_begins,
     replace_naively,
-    run_killed,
+    save,
     save_and_recover,
 )
 from tests.session.writers import (
@@ -46,9 +49,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux alone exchanges names")
-ACTIONS = (compact_and_recover, compact_twice, save_and_recover)
-SAMPLE = 100  # of some 2,600 and 9,000 schedules; `make soak` runs them all
-CRASH_SAMPLE, CRASH_SOAK = 25, 4000
+ACTIONS = (commit_and_recover, compact_twice, save_and_recover)
+SAMPLE = 100  # of some 2,300 to 10,000 schedules; `make soak` runs them all
+CRASH_SAMPLE = 25
 
 styles = pytest.mark.parametrize("style", STYLES, ids=lambda style: style.__name__)
 actions = pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.__name__)
@@ -65,20 +68,12 @@ def run_all(
 
 
 def crash_many(
-    folder: Path, style: type[Writer], action: Callable[[Path], None], count: int
-) -> dict[tuple[int, int, int], list[str]]:
-    """Run so many schedules with a kill, the same ones every time; return those with faults."""
-    steps = count_steps(fresh(folder), action)
-    dice = random.Random(count)
-    bad = {}
-    for _ in range(count):
-        kill = dice.randrange(steps)
-        begin = dice.randrange(kill + 2)
-        end = dice.randrange(begin, kill + 60)  # the last ones are in the recovery, or behind it
-        faults = crash(fresh(folder), style, (kill, begin, end), action)
-        if faults:
-            bad[kill, begin, end] = faults
-    return bad
+    folder: Path, style: type[Writer], action: Callable[[Path], None], limit: int | None
+) -> tuple[int, dict[tuple[int, int, int], list[str]]]:
+    """Run the schedules with a kill; return how many they were, and those with faults."""
+    triples = choose_crashes(name_calls(fresh(folder), action, DULL), limit)
+    found = {steps: crash(fresh(folder), style, steps, action) for steps in triples}
+    return len(found), {steps: faults for steps, faults in found.items() if faults}
 
 
 @styles
@@ -124,19 +119,25 @@ def test_a_naive_replace_loses_lines_under_the_same_schedules(
 def test_a_kill_loses_nothing_either(
     folder: Path, style: type[Writer], action: Callable[[Path], None]
 ) -> None:
-    """A sample of the interleavings, each with a kill -9 of ours in between."""
-    assert crash_many(folder, style, action, CRASH_SAMPLE) == {}
+    """A sample of the interleavings, each with a kill of ours in between."""
+    assert crash_many(folder, style, action, CRASH_SAMPLE) == (CRASH_SAMPLE, {})
 
 
-@pytest.mark.soak
-@pytest.mark.timeout(1800)
+@pytest.mark.soak(memory=True)
+@pytest.mark.timeout(3000)
 @styles
-@actions
-def test_many_kills_lose_nothing_either(
-    folder: Path, style: type[Writer], action: Callable[[Path], None]
+@pytest.mark.parametrize("action", [commit_by_store, save], ids=lambda action: action.__name__)
+def test_no_kill_at_all_loses_anything(
+    folder: Path,
+    style: type[Writer],
+    action: Callable[[Path], None],
+    tell: Callable[..., None],
 ) -> None:
-    """More of them."""
-    assert crash_many(folder, style, action, CRASH_SOAK) == {}
+    """Each step at which a kill leaves something else, with each pair at which a writer is."""
+    schedules, bad = crash_many(folder, style, action, None)
+    tell(schedules=schedules, bad=len(bad))
+    assert bad == {}
+    assert schedules > 5_000
 
 
 def test_killed_at_any_instant_a_file_is_as_before_or_compacted(folder: Path) -> None:

@@ -80,12 +80,11 @@ def test_a_line_without_its_newline_is_grafted_too(live: Path) -> None:
 
 def test_late_lines_follow_what_was_said_since(live: Path) -> None:
     """A line through the old handle and one by the path are both there, whole."""
-    live.write_bytes(ORIGINAL[:-1])  # and the file has no final newline
     with live.open("ab", buffering=0) as file:
         compact(live)
-        file.write(b"\n" + line(NEW))
+        file.write(line(NEW))
         with live.open("ab") as by_path:
-            by_path.write(b"\n" + line(101))
+            by_path.write(line(101)[:-1])  # and the file has no final newline
         recover(live.parent, no_lock)
     assert live.read_bytes() == COMPACTED + line(101) + line(NEW)
 

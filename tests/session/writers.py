@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -33,13 +34,28 @@ COMPACTED = header_line(2) + b"".join(map(line, BASE))
 
 
 class Writer(ABC):
-    """One operation on the file at `path` that adds the message `NEW`."""
+    """One operation on the file at `path` that adds the message `number`.
+
+    A writer that has a memory knows of the messages `known`, which may grow.
+    """
 
     phases = 2
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, number: int = NEW, known: Sequence[int] = BASE) -> None:
         self.path = path
+        self.number = number
+        self.known = known
         self.done = 0
+
+    @property
+    def line(self) -> bytes:
+        """The new line."""
+        return line(self.number)
+
+    @property
+    def memory(self) -> bytes:
+        """All that the writer knows of, and the new line, under a header of its own."""
+        return header_line(3) + b"".join(map(line, self.known)) + self.line
 
     def step(self) -> None:
         """Do the next phase."""
@@ -65,23 +81,35 @@ class AppendByPath(Writer):
             self.file = self.path.open("ab", buffering=0)
         else:
             with self.file as file:
-                file.write(line(NEW))
+                file.write(self.line)
 
 
 class HeldAppend(Writer):
     """Has held the file open all along, and needs two writes for its line."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, number: int = NEW, known: Sequence[int] = BASE) -> None:
+        super().__init__(path, number, known)
         self.file = path.open("ab", buffering=0)
 
     def do(self, phase: int) -> None:
         """Write half a line; write the rest and close."""
         if phase == 0:
-            self.file.write(line(NEW)[:20])
+            self.file.write(self.line[:20])
         else:
             with self.file as file:
-                file.write(line(NEW)[20:])
+                file.write(self.line[20:])
+
+
+class HeldAppendAtOnce(HeldAppend):
+    """The same with a single write, which the system keeps whole."""
+
+    phases = 1
+
+    def do(self, phase: int) -> None:
+        """Write and close."""
+        assert phase == 0
+        with self.file as file:
+            file.write(self.line)
 
 
 class ReadModifyRename(Writer):
@@ -91,7 +119,7 @@ class ReadModifyRename(Writer):
         """Read and write; rename."""
         other = self.path.with_name(".agent.tmp")
         if phase == 0:
-            other.write_bytes(self.path.read_bytes() + line(NEW))
+            other.write_bytes(self.path.read_bytes() + self.line)
         else:
             other.replace(self.path)
 
@@ -103,7 +131,7 @@ class RewriteFromMemory(Writer):
         """Write; rename."""
         other = self.path.with_name(".agent.tmp")
         if phase == 0:
-            other.write_bytes(header_line(3) + ORIGINAL.partition(b"\n")[2] + line(NEW))
+            other.write_bytes(self.memory)
         else:
             other.replace(self.path)
 
@@ -111,13 +139,18 @@ class RewriteFromMemory(Writer):
 class RewriteInPlace(Writer):
     """Reads the file, truncates it, and writes it anew in two pieces."""
 
+    cut: int | None = None  # where the first piece ends: in the middle, and within a line
+
     def do(self, phase: int) -> None:
         """Read, truncate and write half of it; write the rest and close."""
         if phase == 0:
-            content = self.path.read_bytes() + line(NEW)
-            self.rest = content[len(content) // 2 :]
+            content = self.path.read_bytes() + self.line
+            cut = self.cut
+            if cut is None:
+                cut = content.index(b"\n", len(content) // 2 - 2) - 2
+            self.rest = content[cut:]
             self.file = self.path.open("wb", buffering=0)
-            self.file.write(content[: len(content) // 2])
+            self.file.write(content[:cut])
         else:
             with self.file as file:
                 file.write(self.rest)
@@ -126,13 +159,13 @@ class RewriteInPlace(Writer):
 class HeldRewrite(Writer):
     """Has held the file open all along; truncates it and writes it anew through that handle."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, number: int = NEW, known: Sequence[int] = BASE) -> None:
+        super().__init__(path, number, known)
         self.file = path.open("r+b", buffering=0)
 
     def do(self, phase: int) -> None:
         """Truncate and write half of it; write the rest and close."""
-        content = header_line(3) + ORIGINAL.partition(b"\n")[2] + line(NEW)
+        content = self.memory
         if phase == 0:
             self.file.truncate(0)
             self.file.write(content[: len(content) // 2])
