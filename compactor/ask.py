@@ -84,8 +84,9 @@ class Asker:
         self._halt = halt
         self._clock = clock
         self._mutex = Lock()
+        self._has_room = False  # for answers, in the journal
         self._failures = 0  # of the endpoint, in a row
-        self._made = 0 if engine.model is None else journal.count_calls(clock() - _HOUR)
+        self._made = 0 if engine.model is None else self._count_calls(_HOUR)
 
     def admit(self) -> Verdict | None:
         """Say why the pass may not work on another session, or count the one that it begins."""
@@ -135,6 +136,13 @@ class Asker:
             return self._judge(answer, judge, may_improve=False).value
         return None
 
+    def _make_room(self) -> None:
+        """Pay for nothing that can't be kept: it would be paid for again in every pass."""
+        with self._mutex:
+            if self.engine.model is not None and not self._has_room:
+                self._journal.make_room()
+                self._has_room = True
+
     def _begin(self, request: SummaryRequest, today: int) -> Summarizer | Verdict:
         """Return whom to ask now, or why nobody may be asked; see `_take_call`."""
         if self._halt.reason:
@@ -147,7 +155,12 @@ class Asker:
         return refusal or self.engine
 
     def _count_today(self, ref: SessionRef) -> int:
-        return self._journal.count_calls(self._clock() - _DAY, ref)
+        return self._count_calls(_DAY, ref)
+
+    def _count_calls(self, span: timedelta, ref: SessionRef | None = None) -> int:
+        """Count the calls of so long up to now: those of a clock that was ahead are none."""
+        now = self._clock()
+        return self._journal.count_calls(now - span, ref, until=now)
 
     def _take_call(self, today: int) -> Verdict | None:
         """Say why a session may not ask now, or count the call that it will make.
@@ -176,6 +189,7 @@ class Asker:
         preparation: Preparation,
     ) -> tuple[Accepted, Cost] | Verdict:
         """Ask until an answer is accepted or there is nobody left to ask."""
+        self._make_room()
         spent, engine = Cost(), self.engine
         today = 0 if engine.model is None else self._count_today(ref)  # nobody else asks for it
         begun = False

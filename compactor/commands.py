@@ -83,6 +83,7 @@ def _pass(
     _tell_ways(setup, ways)
     with ExitStack() as held:
         if not options.dry_run:
+            station.check()  # before anything is made among the sessions
             station.hold()
             held.callback(station.release)
         show_progress = held.enter_context(progress_on(_console(setup)))

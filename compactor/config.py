@@ -28,7 +28,7 @@ CONFIG_VARIABLE = "COMPACTOR_CONFIG"
 CONFIG_NAME = "config.toml"
 CURRENT_FOLDER = "the current folder"
 LOCAL = "local"
-ZONE_VARIABLE = "TZ"
+ZONE = "the time zone"
 # What may hold a secret, if only by mistake: of these a wrong value is not repeated.
 _SECRET = tuple(
     f"llm.{key}"
@@ -198,8 +198,8 @@ class Config(_Section):
             return tzlocal.reload_localzone()  # TZ may be another one than at the last look
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             told = " ".join(str(next(iter(error.args), error)).split())
-            fault = f"{told}; correct it, or set [store] timezone"
-            raise ConfigError(ZONE_VARIABLE, (fault,)) from error
+            fault = f"TZ: {told}; correct it, or set [store] timezone"
+            raise ConfigError(ZONE, (fault,)) from error
 
 
 def find_config(named: Path | None) -> Path | None:

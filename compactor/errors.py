@@ -3,6 +3,7 @@
     CompactorError
     ├── ConfigError            the configuration can't be used
     ├── JournalError           the journal can't be used
+    │   └── JournalUnavailableError    for now: it is held, or its disk is full or failing
     ├── TokenizerError         the vocabulary of an encoding is not there
     ├── AbandonedError         a call was given up: the pass ends
     └── SummaryError           no summary came of one session; its `kind` says why
@@ -51,6 +52,12 @@ class JournalError(CompactorError):
         self.path = path
         self.problem = problem
         super().__init__(f"journal {path!r}: {problem}")
+
+
+class JournalUnavailableError(JournalError):
+    """The journal can't be used for now, and nobody has to change it: trying again may do."""
+
+    exit_code = 69
 
 
 class TokenizerError(CompactorError):

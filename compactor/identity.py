@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 def become_owner(places: Sequence[str], state: Path, *, load: Callable[[], None]) -> None:
     """As root, take the identity of the owner of the folders; else do nothing.
 
-    The state folder is made first and given to the owner, who may not be able to make it. `load`
+    The state folder is made first, with all above it that is not there, and given to the owner, who
+    may not be able to make it. `load`
     reads what the owner may not be able to read any more (root's own Python, its data files).
     Raises `StoreOwnershipError` where the folders belong to several users.
     """
@@ -38,9 +40,11 @@ def become_owner(places: Sequence[str], state: Path, *, load: Callable[[], None]
     load()
     for codec in ("ascii", "idna", "unicode_escape"):
         codecs.lookup(codec)  # Python imports these at their first use
-    if not state.exists():
-        state.mkdir(mode=0o700, parents=True)
-        os.chown(state, uid, gid)
+    with suppress(OSError):  # what is in the way is told by who opens the journal there
+        missing = [folder for folder in (state, *state.parents) if not folder.exists()]
+        for folder in reversed(missing):
+            folder.mkdir(mode=0o700)
+            os.chown(folder, uid, gid)
     os.setgroups([gid])
     os.setgid(gid)
     os.setuid(uid)

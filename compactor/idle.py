@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from compactor.backoff import is_waiting
 from compactor.durations import say_span
 from compactor.instants import is_naive, read_instant
 from compactor.model import IdlePolicy, Reason, Verdict
@@ -61,7 +62,7 @@ class Look:
         self.last = tail.messages[self.spoken[-1]] if self.spoken else None
         since = None if self.last is None else read_instant(self.last.timestamp, policy.zone)
         self.since = since
-        self.idle = None if since is None else now - since
+        self.idle = None if since is None else self._age_of(since)
         self.ttl = policy.ttl_of(tail.ref)
 
     def decide(self, *, force: bool) -> Verdict:
@@ -127,7 +128,11 @@ class Look:
         """Whether the newest of these messages is too old for what it left undone to end."""
         times = (read_instant(message.timestamp, self.policy.zone) for message in messages)
         known = [moment for moment in times if moment is not None]
-        return bool(known) and self.now - max(known) >= self.policy.stuck_after
+        return bool(known) and self._age_of(max(known)) >= self.policy.stuck_after
+
+    def _age_of(self, moment: datetime) -> timedelta:
+        leap = self.policy.leap
+        return self.now - moment if leap is None else leap.age_of(moment, self.now)
 
     def _find_turn(self) -> str | None:
         if self.tail.in_flight:
@@ -184,8 +189,8 @@ class Look:
         return None
 
     def _check_parking(self) -> Verdict | None:
-        until = self.memory.parked_until
-        return None if until is None or self.now >= until else say_parked(self.memory)
+        waits = is_waiting(self.memory.parked_until, now=self.now)
+        return say_parked(self.memory) if waits else None
 
 
 def say_parked(memory: SessionMemory) -> Verdict:

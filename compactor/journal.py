@@ -118,14 +118,19 @@ class Journal(PassLog, Protocol):
     def find_answer(self, fingerprint: str) -> Answer | None:
         """Return the answer to that question, unless it has landed or was undone since."""
 
+    def make_room(self) -> None:
+        """See to it that answers can be kept, before any is paid for."""
+
     def keep_answer(self, ref: SessionRef, answer: Answer) -> None:
         """Remember an answer."""
 
     def drop_answer(self, fingerprint: str) -> None:
         """Forget an answer that turned out to break a rule."""
 
-    def count_calls(self, since: datetime, ref: SessionRef | None = None) -> int:
-        """Return how many calls the ledger has since then: all, or those of one session.
+    def count_calls(
+        self, since: datetime, ref: SessionRef | None = None, *, until: datetime
+    ) -> int:
+        """Return how many calls the ledger has from then to then: all, or those of one session.
 
         Of a session, calls that an endpoint which was down or busy never answered do not count: it
         is its growing delay that bounds those, and it is due again when that ends. Nor do those for
@@ -182,6 +187,9 @@ class MemoryJournal:
         found = self._answers.get(fingerprint)
         return found[1] if found else None
 
+    def make_room(self) -> None:
+        """See `Journal`."""
+
     def keep_answer(self, ref: SessionRef, answer: Answer) -> None:
         """See `Journal`."""
         self._answers[answer.fingerprint] = (ref, answer)
@@ -191,12 +199,14 @@ class MemoryJournal:
         """See `Journal`."""
         self._answers.pop(fingerprint, None)
 
-    def count_calls(self, since: datetime, ref: SessionRef | None = None) -> int:
+    def count_calls(
+        self, since: datetime, ref: SessionRef | None = None, *, until: datetime
+    ) -> int:
         """See `Journal`."""
         return sum(
             entry.calls
             for about, entry in self.ledger
-            if entry.at >= since and (ref is None or (ref == about and _counts(entry)))
+            if since <= entry.at <= until and (ref is None or (ref == about and _counts(entry)))
         )
 
     def count_outcomes(self, outcome: str, since: datetime) -> int:

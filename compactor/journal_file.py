@@ -6,11 +6,12 @@ Every change is one transaction, synced before it returns.
 from __future__ import annotations
 
 import contextlib
+import errno
 import sqlite3
 import threading
 from typing import TYPE_CHECKING
 
-from compactor.errors import JournalError
+from compactor.errors import JournalError, JournalUnavailableError
 from compactor.journal_schema import SCHEMA_VERSION, upgrade_from
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ _REMEDIES = {
     sqlite3.SQLITE_FULL: "make room on its disk",
     sqlite3.SQLITE_IOERR: "see to its disk",
 }
+# What passes by itself, or is mended elsewhere: a service is to be started again after it.
+_PASSING = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+_PASSING_HERE = {errno.ENOSPC, errno.EDQUOT, errno.EIO}
 
 
 class JournalFile:
@@ -49,7 +53,9 @@ class JournalFile:
                     self._path.chmod(0o600)
         except (OSError, ValueError) as error:
             problem = (getattr(error, "strerror", None) or str(error)).lower()
-            raise JournalError(str(self._path), f"{problem}; see [state] dir") from error
+            passes = getattr(error, "errno", None) in _PASSING_HERE
+            raised = JournalUnavailableError if passes else JournalError
+            raise raised(str(self._path), f"{problem}; see [state] dir") from error
         with self._faults():
             self._db = self._connect(f"{self._path.absolute().as_uri()}?mode=rw")
         try:
@@ -128,4 +134,7 @@ class JournalFile:
         except sqlite3.Error as error:
             kind = getattr(error, "sqlite_errorcode", 0) & 0xFF  # above it stand the details
             remedy = _REMEDIES.get(kind, _BEGIN_ANEW)
-            raise JournalError(str(self._path), f"{error}: {remedy}") from error
+            raised = JournalUnavailableError if kind in _PASSING else JournalError
+            raise raised(str(self._path), f"{error}: {remedy}") from error
+        except UnicodeDecodeError as error:  # what SQLite tells of damaged tables may be no text
+            raise JournalError(str(self._path), f"it is damaged: {_BEGIN_ANEW}") from error

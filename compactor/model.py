@@ -46,11 +46,26 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Leap:
+    """The clock was set forward `by` so much while we looked, and showed `at` right after that."""
+
+    by: timedelta
+    at: datetime
+
+    def age_of(self, moment: datetime, now: datetime) -> timedelta:
+        """Return how long ago that was at least, whichever clock it was written by."""
+        if moment >= self.at:
+            return now - moment
+        return max(now - moment - self.by, now - self.at)
+
+
+@dataclass(frozen=True, slots=True)
 class IdlePolicy:
     """When a session is idle.
 
     `ttl` and `channels` (per channel) are None for off. `zone` is that of times without an offset;
-    with `zone_is_local` nobody has named it, and a file's own time may speak against it.
+    with `zone_is_local` nobody has named it, and a file's own time may speak against it. After a
+    `leap` of the clock what was said before it is no older than it was.
     """
 
     ttl: timedelta | None
@@ -59,6 +74,7 @@ class IdlePolicy:
     stuck_after: timedelta
     zone: tzinfo
     zone_is_local: bool
+    leap: Leap | None = None
 
     def ttl_of(self, ref: SessionRef) -> timedelta | None:
         """Return the TTL that holds for a session."""

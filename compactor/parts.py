@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from compactor.model import (
         CallLimits,
         IdlePolicy,
+        Leap,
         PassPolicy,
         PlanPolicy,
         SessionReport,
@@ -55,7 +56,7 @@ class PassOptions:
     ignores the TTL, `parked` and `held`. With `dry_run` nothing is asked of the engine, and nothing
     is written anywhere. `progress` is told of each session that is done with, and of how many.
     A `halt` ends it early; a `fault` of the endpoint's account that was met lately keeps it from
-    asking.
+    asking. A `leap` of the clock makes nobody idle.
     """
 
     keys: Collection[str] = ()
@@ -65,3 +66,4 @@ class PassOptions:
     progress: Callable[[SessionReport, int], None] = field(default=lambda _report, _total: None)
     halt: Halt = field(default_factory=Halt)
     fault: StopError | None = None
+    leap: Leap | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from compactor.backoff import next_try
+from compactor.backoff import is_waiting, next_try
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -26,7 +26,7 @@ class EndpointPause:
 
     def fault_at(self, now: datetime) -> StopError | None:
         """Return the fault because of which nobody is asked now, None where asking is due."""
-        return self._fault if self._until is not None and now < self._until else None
+        return self._fault if is_waiting(self._until, now=now, longest=_LONGEST) else None
 
     def note(self, report: PassReport, now: datetime) -> bool:
         """Take in a pass that asked; returns whether it met a fault."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from compactor.model import Leap
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -44,3 +46,14 @@ class Clocks:
         passed = timedelta(seconds=self.steady - since.steady)
         jump = self.wall - since.wall - passed
         return jump if abs(jump) >= _JUMP else None
+
+    def find_leap(self, since: Clocks, known: Leap | None) -> Leap | None:
+        """Return by how much the clock is ahead of where it was heading, None where it is not.
+
+        `known` is what was found by the look before.
+        """
+        jump = self.has_jumped(since)
+        if jump is None:
+            return known
+        by = jump if known is None else known.by + jump
+        return Leap(by, self.wall) if by > timedelta() else None

@@ -20,6 +20,7 @@ from compactor.halt import Halt
 from compactor.parts import PassOptions
 from compactor.pass_log import PassOutcome, PassRecord
 from compactor.pause import EndpointPause
+from compactor.pulse import Clocks
 from compactor.report import count_pass, say_pass
 from compactor.scheduler import Lack
 from compactor.setup import read_clock
@@ -28,7 +29,7 @@ from session.errors import SessionError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from compactor.model import PassReport
+    from compactor.model import Leap, PassReport
     from compactor.station import Station
     from compactor.ways import Way
     from session.errors import StoreError
@@ -58,6 +59,8 @@ class Rounds:
         self._begun: float | None = None  # when the pass under way began, on the steady clock
         self._count = 0
         self._pause = EndpointPause()
+        self._clocks = _read_clocks()
+        self._leap: Leap | None = None
         self._ways: dict[str, Way] = {}
         self._left_out: set[str] = set()
         self._lacks: Counter[str] = Counter()
@@ -123,7 +126,7 @@ class Rounds:
         station.store.tend()
         self._find_ways()
         fault = self._pause.fault_at(read_clock())
-        options = PassOptions(halt=self._halt, fault=fault)
+        options = PassOptions(halt=self._halt, fault=fault, leap=self._look_at_clock())
         report = station.make_pass(options, COMMAND, self._ways, counts=self._take())
         is_news = fault is None and self._pause.note(report, read_clock())
         self._last = f"last pass at {read_clock():%H:%M:%S} UTC: {say_pass(report)}"
@@ -147,6 +150,12 @@ class Rounds:
                 reason = _code_of(type(fault).__name__)
                 logger.bind(reason=reason, detail=text).error(Event.PLACE_LEFT_OUT)
         self._left_out = set(told)
+
+    def _look_at_clock(self) -> Leap | None:
+        """Find out whether the clock was set forward, which makes nobody idle."""
+        before, self._clocks = self._clocks, _read_clocks()
+        self._leap = self._clocks.find_leap(before, self._leap)
+        return self._leap
 
     def _find_ways(self) -> None:
         """Find the way in force in each folder, and tell what is new."""
@@ -184,3 +193,9 @@ class Rounds:
 def _code_of(kind: str) -> str:
     """Return the name of an error as a reason code: `store_unavailable`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.removesuffix("Error")).lower()
+
+
+def _read_clocks() -> Clocks:
+    # It goes on while the machine sleeps: what was said before is older then.
+    awake = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    return Clocks(read_clock(), time.clock_gettime(awake))

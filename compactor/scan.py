@@ -101,7 +101,9 @@ def find_entry(
     `folder` is the name or the whole path of a folder, and decides where the key stands in several.
     """
     known = _entries_in(entries, folder)
-    found = [entry for entry in known if entry.ref.key == key]
+    # Of two files in one folder that say that they are the same session the first listed counts.
+    refs = {entry.ref: entry for entry in reversed(known) if entry.ref.key == key}
+    found = [entry for entry in known if refs.get(entry.ref) is entry]
     if not found:
         keys = {entry.ref.key for entry in known}
         raise UnknownSessionError(key, near=tuple(get_close_matches(key, keys, n=3)))

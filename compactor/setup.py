@@ -25,6 +25,8 @@ from compactor.service import read_service
 from compactor.sqlite_journal import SqliteJournal
 from compactor.tokens import load_encoding
 from compactor.ways import find_way
+from session.errors import StoreUnavailableError
+from session.listing import naming
 from session.location import open_store
 
 if TYPE_CHECKING:
@@ -113,16 +115,26 @@ class Setup:
             load_encoding(self.config.summary.counter)
 
     def find_ways(self, store: SessionStore, *, agent_stopped: bool = False) -> dict[str, Way]:
-        """Return for each folder the way by which its agent will see a compaction."""
-        return {
-            place: find_way(
-                read_signs(Path(place)),
+        """Return for each folder the way by which its agent will see a compaction.
+
+        Raises `StoreUnavailableError` where a folder can't be looked into, if there is no other.
+        """
+        ways = {}
+        for place in store.places:
+            try:
+                with naming(Path(place)):
+                    signs = read_signs(Path(place))
+            except StoreUnavailableError:
+                if len(store.places) == 1:
+                    raise
+                continue  # its sessions are left out, and that is told with them
+            ways[place] = find_way(
+                signs,
                 self.config.idle_policy(),
                 keep_messages=self.config.keep.messages,
                 agent_stopped=agent_stopped,
             )
-            for place in store.places
-        }
+        return ways
 
     def open_journal(self, *, read_only: bool = False) -> Journal:
         """Open the journal; who only reads gets an empty one where there is none yet."""

@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from session.model import SessionRef
 
 
+_ROOM = 1 << 17  # bytes; far more than the answers that are under way at once
+
+
 class SqliteJournal(Journal):
     """A journal in `folder`, which is made if need be. With `read_only` it must be there."""
 
@@ -75,6 +78,17 @@ class SqliteJournal(Journal):
             at = datetime.fromisoformat(written_at)
             return Answer(fingerprint, to_text(text), engine, model, prompt, at)
 
+    def make_room(self) -> None:
+        """See to it that answers can be kept: what is given back stays in the file, for them."""
+        with self._file.changing() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO answer "
+                "(fingerprint, place, key, text, engine, prompt, written_at) "
+                "VALUES ('', x'', x'', zeroblob(?), '', '', '')",
+                (_ROOM,),
+            )
+        self.drop_answer("")
+
     def keep_answer(self, ref: SessionRef, answer: Answer) -> None:
         """Remember an answer."""
         values = (to_bytes(answer.text), answer.engine, answer.model, answer.prompt)
@@ -95,16 +109,18 @@ class SqliteJournal(Journal):
         with self._file.changing() as db:
             db.execute("DELETE FROM answer WHERE fingerprint = ?", (fingerprint,))
 
-    def count_calls(self, since: datetime, ref: SessionRef | None = None) -> int:
-        """Return how many calls the ledger has since then; see `Journal`."""
-        query = "SELECT coalesce(sum(calls), 0) FROM ledger WHERE at >= ?"
+    def count_calls(
+        self, since: datetime, ref: SessionRef | None = None, *, until: datetime
+    ) -> int:
+        """Return how many calls the ledger has from then to then; see `Journal`."""
+        query = "SELECT coalesce(sum(calls), 0) FROM ledger WHERE at BETWEEN ? AND ?"
         values: tuple[object, ...] = ()
         if ref is not None:
             query += " AND place = ? AND key = ? AND coalesce(reason, '') NOT IN (?, ?)"
             query += " AND outcome <> ?"
             values = (*name_of(ref), *UNANSWERED, FOLDED)
         with self._file.reading() as db:
-            row = db.execute(query, (since.isoformat(), *values)).fetchone()
+            row = db.execute(query, (since.isoformat(), until.isoformat(), *values)).fetchone()
         return int(row[0])
 
     def count_outcomes(self, outcome: str, since: datetime) -> int:

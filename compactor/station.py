@@ -82,7 +82,8 @@ class Station:
         with ExitStack() as held:
             journal = self.setup.open_journal(read_only=options.dry_run)
             held.callback(journal.close)
-            parts = replace(join_parts(config, self.store, journal, key=self.key), ways=ways)
+            parts = join_parts(config, self.store, journal, key=self.key)
+            parts = replace(parts, ways=ways, idle=replace(parts.idle, leap=options.leap))
             held.callback(parts.engine.close)
             began_at = read_clock()
             report = run_pass(parts, options)

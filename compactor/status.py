@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from compactor.backoff import is_waiting
 from compactor.idle import Look, say_parked
 from compactor.model import Outcome
 from compactor.scan import skip
@@ -82,7 +83,7 @@ def _find_waiting(
         memory = memories.get(entry.ref)
         if memory is None:
             continue
-        if memory.parked_until is not None and now < memory.parked_until:
+        if is_waiting(memory.parked_until, now=now):
             found.append(skip(entry, say_parked(memory)))
         elif memory.undone is not None:
             with suppress(UnreadableSessionError):

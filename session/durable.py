@@ -16,6 +16,7 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 from typing import TYPE_CHECKING
 
 from session import kernel
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 AREA_NAME = ".compactor"
 DAMAGED_NAME = "damaged"
 _COMMITS_LOCK = "commits.lock"
+_OWNER = stat.S_IWUSR | stat.S_IXUSR
 _EFFECTIVE = os.access in os.supports_effective_ids  # root may have taken the owner's identity
 
 
@@ -56,7 +58,19 @@ def check_folder(folder: Path) -> None:
         if not place.is_dir():
             prepare_area(folder)  # says what is in the way
         if not os.access(place, os.W_OK | os.X_OK, effective_ids=_EFFECTIVE):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
+            code = _find_obstacle(place)
+            raise OSError(code, os.strerror(code), str(place))
+
+
+def _find_obstacle(place: Path) -> int:
+    """Return the code of the error that keeps us from writing to a folder: nobody tells it."""
+    if hasattr(os, "statvfs") and os.statvfs(place).f_flag & os.ST_RDONLY:
+        return errno.EROFS
+    status = place.stat()
+    may = kernel.current_user() == 0 or (
+        status.st_uid == kernel.current_user() and status.st_mode & _OWNER == _OWNER
+    )
+    return errno.EPERM if may else errno.EACCES  # whose mode allows it is kept off by an attribute
 
 
 @contextlib.contextmanager

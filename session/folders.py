@@ -87,16 +87,17 @@ class Folders:
         self._held.take(path)
         recover(path, self._locks[path].held)
 
+    def finish(self) -> None:
+        """Have a last look at what was watched."""
+        for path in self._of_sessions():
+            if path not in self._left_out:
+                with naming(path):
+                    recover(path, self._locks[path].held)
+
     def let_go(self) -> None:
-        """Hold them no more, after a last look at what was watched."""
-        try:
-            for path in self.paths:
-                if path not in self._left_out:
-                    with naming(path):
-                        recover(path, self._locks[path].held)
-        finally:
-            self._held.keep_only(())
-            self._left_out = {}
+        """Hold them no more."""
+        self._held.keep_only(())
+        self._left_out = {}
 
     def check_writable(self) -> None:
         """Raise `StoreError` where one of them could not be written to."""

@@ -210,6 +210,7 @@ class JsonlStore(SessionStore):
         try:
             self.tend()
             yield
+            self._folders.finish()
         finally:
             self._folders.let_go()
 

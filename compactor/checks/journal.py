@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from compactor.checks.finding import Said, fail, ok
 from compactor.checks.remedies import move_aside
-from compactor.errors import JournalError
+from compactor.errors import JournalError, JournalUnavailableError
 from compactor.journal_file import FILE_NAME
 from compactor.sqlite_journal import SqliteJournal
 from session.kernel import current_user
@@ -63,7 +63,7 @@ def _find_damage(path: Path) -> str | None:
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
             told = f"{error}: another process holds it; try again when that is done"
-            raise JournalError(str(path), told) from error
+            raise JournalUnavailableError(str(path), told) from error
         return str(error)
     return None if found == "ok" else found.splitlines()[-1]
 

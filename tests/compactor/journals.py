@@ -43,12 +43,12 @@ def fill(state: Path) -> Path:
     return state / FILE_NAME
 
 
-def problem_of(state: Path, *, read_only: bool = False) -> str:
+def problem_of(state: Path, *, read_only: bool = False, code: int = 78) -> str:
     """Return why the journal can't be used."""
     with pytest.raises(JournalError) as caught:
         SqliteJournal(state, read_only=read_only).recall()
     assert caught.value.path == str(state / FILE_NAME)
-    assert caught.value.exit_code == 78
+    assert caught.value.exit_code == code
     return caught.value.problem
 
 

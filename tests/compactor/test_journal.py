@@ -124,9 +124,31 @@ def test_calls_for_a_part_are_no_failures_of_the_session(journal: Open) -> None:
     ):
         journal().write_ledger(REF, LedgerEntry(NOW, outcome, reason, calls=made))
     journal().write_ledger(OTHER, LedgerEntry(NOW, "compacted", None, calls=16))
-    assert journal().count_calls(NOW, REF) == 3
-    assert journal().count_calls(NOW) == 31
-    assert journal().count_calls(NOW + timedelta(seconds=1)) == 0
+    assert journal().count_calls(NOW, REF, until=NOW) == 3
+    assert journal().count_calls(NOW, until=NOW) == 31
+    later = NOW + timedelta(seconds=1)
+    assert journal().count_calls(later, until=later) == 0
+
+
+def test_calls_of_a_clock_that_was_ahead_are_not_counted(journal: Open) -> None:
+    """Nor such as are too old; the first and the last moment count."""
+    for hours, made in ((-25, 1), (-1, 2), (0, 4), (1, 8), (24, 16)):
+        at = NOW + timedelta(hours=hours)
+        journal().write_ledger(REF, LedgerEntry(at, "compacted", None, calls=made))
+    since = NOW - timedelta(hours=1)
+    assert journal().count_calls(since, until=NOW) == 6
+    assert journal().count_calls(since, REF, until=NOW) == 6
+
+
+def test_making_room_leaves_no_trace(journal: Open) -> None:
+    """However often it is made; answers are kept as before."""
+    for _ in range(2):
+        journal().make_room()
+    assert journal().recall() == {}
+    assert journal().find_answer("") is None
+    journal().keep_answer(REF, ANSWER)
+    journal().make_room()
+    assert journal().find_answer(ANSWER.fingerprint) == ANSWER
 
 
 def test_what_led_to_an_entry_is_what_was_written_since_the_one_before(journal: Open) -> None:

@@ -104,7 +104,7 @@ def test_who_only_reads_the_journal_of_the_first_release_changes_nothing(state: 
     assert journal.costs_of(REF) == [DONE]
     assert journal.last_passes(9) == []
     assert journal.sum_up(None).calls == 2
-    assert journal.count_calls(NOW, REF) == 2
+    assert journal.count_calls(NOW, REF, until=NOW) == 2
     SqliteJournal(state).close()  # another process brings it up to date meanwhile
     assert journal.costs_of(REF) == [DONE]
     journal.close()

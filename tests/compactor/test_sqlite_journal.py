@@ -107,6 +107,26 @@ def test_a_damaged_page_is_told(state: Path) -> None:
     assert "move it aside" in problem_of(state)
 
 
+def test_tables_whose_names_are_no_text_are_told(state: Path) -> None:
+    """SQLite names them in its message, which can't be read then."""
+    path = fill(state)
+    path.write_bytes(
+        path.read_bytes().replace(b"CREATE TABLE answer", b"CREATE T\xff\xfeLE answer")
+    )
+    assert problem_of(state) == "it is damaged: move it aside and a new one is begun"
+
+
+def test_room_that_was_made_stays_for_answers(state: Path) -> None:
+    """The file does not grow when one is kept."""
+    path = fill(state)
+    journal = SqliteJournal(state)
+    journal.make_room()
+    size = path.stat().st_size
+    journal.keep_answer(REF, replace(ANSWER, text="word " * 10_000))
+    journal.close()
+    assert path.stat().st_size == size > 100_000
+
+
 @pytest.mark.parametrize(
     "row",
     [("landed", "{"), ("landed", "[]"), ("landed", '{"covers": 1}'), ("parked_until", "soon")],
@@ -137,7 +157,7 @@ def test_a_journal_that_is_held_is_told(state: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(journal_file, "_PATIENCE", 0.01)
     holder = sqlite3.connect(fill(state), isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
-    assert "another process holds it" in problem_of(state)
+    assert "another process holds it" in problem_of(state, code=69)
     holder.close()
 
 

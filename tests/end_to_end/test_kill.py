@@ -79,7 +79,7 @@ def refill(place: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    "kills", [20, pytest.param(200, marks=pytest.mark.soak)], ids=["bounded", "full"]
+    "kills", [4, pytest.param(200, marks=pytest.mark.soak)], ids=["bounded", "full"]
 )
 @pytest.mark.timeout(3000)
 def test_a_kill_leaves_every_file_whole(kills: int, place: Path, invoke: Invoke) -> None:

@@ -102,7 +102,7 @@ def test_an_agent_an_undo_and_a_second_worker_beside_a_worker(
     bare: Place, server: Server, spawn: Invoke
 ) -> None:
     """Nobody loses a word, nobody pays twice, and in the end all is quiet."""
-    play(bare, server, spawn, turns=15, commands=3)
+    play(bare, server, spawn, turns=10, commands=1)
 
 
 @pytest.mark.soak

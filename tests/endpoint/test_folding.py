@@ -101,10 +101,21 @@ SHAPES: dict[str, Callable[[], Rows]] = {
     "a batch larger than a part": lambda: batch([f"c{at}" for at in range(90)], "a row " * 300),
     "a message of 5,000 calls": lambda: [calling(5000)],
 }
+# Each of these has a quicker relative that stays.
+SLOW = {
+    "a text of two bytes a letter",
+    "one word of 2 MB",
+    "spaces in many messages",
+    "base64 in lines",
+    "5,000 tiny messages",
+}
 
 
 @pytest.mark.parametrize("window", WINDOWS)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape",
+    [pytest.param(shape, marks=pytest.mark.soak if shape in SLOW else ()) for shape in SHAPES],
+)
 def test_a_history_of_any_shape_lands(
     shape: str, window: int, place: Place, server: Server, invoke: Invoke
 ) -> None:
@@ -120,7 +131,10 @@ def test_a_history_of_any_shape_lands(
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize(
     "kept",
-    [[said("user", "and so on " * 200_000)], [said("user", "и так далее " * 4)] * 4000],
+    [
+        pytest.param([said("user", "and so on " * 200_000)], marks=pytest.mark.soak),
+        [said("user", "и так далее " * 4)] * 4000,
+    ],
     ids=["huge", "very many"],
 )
 def test_kept_messages_of_any_size_are_made_to_fit(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
-SEED, SAMPLE = 20261130, 50
+SEED, SAMPLE = 20261130, 25
 CODES = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 FAULTS = (KILL, *map(describe, CODES))
 LEAST = {Commit: 55, Undo: 200, Save: 85, DurableSave: 90}  # calls of each; there may be more
