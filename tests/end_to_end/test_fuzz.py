@@ -33,7 +33,7 @@ SEED = 20261130
 BATCH = 250  # files of one folder
 NOW = datetime(2026, 12, 3, 12, tzinfo=UTC)
 _MEMORY = Path("/dev/shm")  # noqa: S108 - a disk would be asked to sync each time
-SIZES = [125, pytest.param(5_000, marks=[pytest.mark.soak, pytest.mark.timeout(3000)])]
+SIZES = [60, pytest.param(5_000, marks=[pytest.mark.soak, pytest.mark.timeout(3000)])]
 _CONFIG = """\
 [store]
 timezone = "UTC"

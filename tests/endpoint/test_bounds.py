@@ -103,7 +103,13 @@ def test_replies_of_any_size_take_little_memory(
         assert place.files() == before, name
 
 
-@pytest.mark.parametrize("reply", ENDLESS.values(), ids=ENDLESS.keys())
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param(reply, id=name, marks=pytest.mark.soak if name == "never closed" else ())
+        for name, reply in ENDLESS.items()
+    ],
+)
 def test_a_reply_that_never_ends_is_cut_off(reply: Reply, place: Place, server: Server) -> None:
     """By the deadline of the call, not by the next byte that may come."""
     place.configure(timeout=f"{TIMEOUT}s")
