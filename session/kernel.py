@@ -235,6 +235,13 @@ def current_user() -> int | None:
     return os.geteuid() if hasattr(os, "geteuid") else None
 
 
+def may_give_to(gid: int) -> bool:
+    """Whether we may make a file of that group: one of ours, or any where we are root."""
+    if not hasattr(os, "getgroups") or current_user() in {None, 0}:
+        return True
+    return gid == os.getegid() or gid in os.getgroups()
+
+
 def user_name(uid: int) -> str:
     """Return a user's name for a person to read."""
     try:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from session.errors import StoreOwnershipError, StoreUnavailableError
-from session.kernel import current_user, user_name
+from session.kernel import current_user, may_give_to, user_name
 from session.keys import SUFFIX, guess_key, key_of_stem
 from session.model import SessionRef
 from session.store import SessionEntry
@@ -84,9 +84,19 @@ def _find_problem(folder: Path, file: os.DirEntry[str], *, any_owner: bool) -> s
         return "a symbolic link, which is not followed"
     if not stat.S_ISREG(status.st_mode):
         return "not a regular file"
-    if not any_owner:
-        check_owner(folder / file.name, status)
-    return None
+    return None if any_owner else _find_group_problem(folder / file.name, status)
+
+
+def _find_group_problem(path: Path, status: os.stat_result) -> str | None:
+    """Say why a file of ours can't be replaced; raises `StoreOwnershipError` if it is not ours."""
+    check_owner(path, status)
+    if may_give_to(status.st_gid):
+        return None
+    # A file that takes its place could not have its group, and perhaps not its readers.
+    return (
+        f"its group is {status.st_gid}, and the user that runs us is not in it: add that user to "
+        "the group, or give the file another one (chgrp)"
+    )
 
 
 def _read_old_key(path: Path, problem: str | None) -> str:

@@ -72,6 +72,23 @@ def owners_of(folder: Path) -> set[tuple[int, int]]:
 # Users.
 
 
+def test_a_file_of_a_group_that_its_user_is_not_in_is_left_alone(
+    anothers: Path, spawn: Invoke
+) -> None:
+    """What took its place could not have its group; nothing is paid for, and why is told."""
+    (odd,) = anothers.glob(f"sessions/{WEEK}")
+    os.chown(odd, NOBODY, 0)
+    before = snapshot(odd)
+    ran = spawn(*ONCE, cwd=anothers)
+    assert ran.code == 0
+    row = ran.session(WEEK_KEY)
+    assert (row["outcome"], row["reason"]) == ("skipped", "unreadable")
+    assert "chgrp" in row["detail"]
+    assert snapshot(odd) == before
+    os.chown(odd, NOBODY, NOBODY)
+    assert spawn(*ONCE, cwd=anothers).session(WEEK_KEY)["outcome"] == "compacted"
+
+
 def test_root_leaves_nothing_of_its_own_whatever_it_does(anothers: Path, spawn: Invoke) -> None:
     """No session, no lock, no journal and no folder on the way to it; the owner can go on."""
     config = anothers / "config.toml"
