@@ -77,6 +77,15 @@ def test_every_outcome_of_a_pass_is_documented() -> None:
     assert set(re.findall(r"^\| `([a-z]+)` \|", table, re.MULTILINE)) == set(PassOutcome)
 
 
+def test_every_test_that_the_docs_name_is_there() -> None:
+    """Figures come from commands, and the commands name tests."""
+    text = "".join(path.read_text() for path in DOCS.glob("*.md"))
+    named = set(re.findall(r"(?:tests/[a-z_]+/)?test_[a-z_]+\.py", text))
+    known = {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")}
+    assert named
+    assert {name for name in named if not any(one.endswith(name) for one in known)} == set()
+
+
 def test_the_exit_codes_are_those_of_the_errors() -> None:
     """The table in the docs and the error classes agree."""
     table = {int(code) for code in re.findall(r"^\| (\d+) \|", COMMANDS, re.MULTILINE)}
