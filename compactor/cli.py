@@ -99,9 +99,15 @@ def run(**arguments: Any) -> int:  # noqa: ANN401 - handed on as they are
     it: nothing new is begun, calls under way get [limits] grace, and it exits 0. SIGHUP reads the
     configuration again, all of it or nothing. With --json each pass is one line.
     """
+    signal.signal(signal.SIGTERM, _leave)
     if hasattr(signal, "SIGHUP"):  # absent on Windows
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it is being read for the first time
     return _run("run", arguments)
+
+
+def _leave(_number: int, _frame: object) -> None:
+    """End before anything was begun."""
+    sys.exit(0)
 
 
 @cli.command()

@@ -113,6 +113,7 @@ def run(setup: Setup) -> int:
     station = Station.open(setup)
     station.check()
     station.hold()
+    station.store.list_sessions()  # whose they are: another user's are no work for us
     worker = Worker(station, Notifier(service.notify_socket), watchdog=service.watchdog, tell=tell)
     return worker.run()
 

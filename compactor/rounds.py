@@ -136,10 +136,11 @@ class Rounds:
         if report.halted:
             logger.bind(detail=report.halted).warning(Event.PASS_HALTED)
         counts = {name: count for name, count in count_pass(report).items() if count}
+        was_bad, self._is_bad = self._is_bad, report.stopped_by is not None
+        is_told = report.due or (was_bad and not self._is_bad)
         logger.bind(**counts, seconds=round(report.seconds, 3)).log(
-            "INFO" if report.due or self._is_bad else "DEBUG", Event.PASS_FINISHED
+            "INFO" if is_told else "DEBUG", Event.PASS_FINISHED
         )
-        self._is_bad = report.stopped_by is not None
         self._tell(report)
 
     def _tell_left_out(self, faults: Sequence[StoreError]) -> None:

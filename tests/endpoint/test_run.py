@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -213,3 +214,33 @@ def test_a_session_that_is_deleted_is_forgotten(place: Place) -> None:
         worker.wait_for_passes(2)
         assert worker.stop() == 0
     assert place.journal("SELECT * FROM memory") == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_it_does_not_begin_with_the_files_of_another_user(place: Place, invoke: Invoke) -> None:
+    """Also where it has worked before: no restart mends that, so it exits 78."""
+    assert invoke("once").code == 0
+    os.chown(place.path(), 65534, 65534)
+    with Worker(place.folder) as worker:
+        assert worker.wait() == 78
+        assert "belongs to" in "".join(worker.said)
+
+
+def test_a_stop_in_the_first_moment_is_a_stop(place: Place) -> None:
+    """Before it has even read its configuration."""
+    configure(place)
+    with Worker(place.folder) as worker:
+        while worker.process.poll() is None and not _hears(worker):
+            pass
+        worker.send(signal.SIGTERM)
+        assert worker.wait() == 0
+        assert not worker.said
+
+
+def _hears(worker: Worker) -> bool:
+    """Whether a process has a handler of its own for SIGTERM."""
+    status = Path(f"/proc/{worker.process.pid}/status")
+    if not status.exists():
+        pytest.skip("this system has no /proc")
+    caught = next(line for line in status.read_text().splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught.split()[1], 16) & 1 << (signal.SIGTERM - 1))
