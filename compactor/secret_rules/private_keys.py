@@ -30,8 +30,8 @@ _WITHOUT_ITS_BEGINNING = rf"""
 """
 
 PRIVATE_KEY_RULES: tuple[Rule, ...] = (
-    Rule("private_key", ("private key",), re.compile(_WHOLE_OR_CUT_OFF, re.VERBOSE)),
-    Rule("private_key", ("private key",), re.compile(_WITHOUT_ITS_BEGINNING, re.VERBOSE)),
+    Rule("private_key", ("private key",), _WHOLE_OR_CUT_OFF, re.VERBOSE),
+    Rule("private_key", ("private key",), _WITHOUT_ITS_BEGINNING, re.VERBOSE),
     place_rule(
         "private_key",
         "private-lines:",

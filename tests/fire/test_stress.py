@@ -111,7 +111,7 @@ def time_of(path: Path) -> int:
 @pytest.mark.parametrize(
     "commits",
     [
-        pytest.param(10, id="some"),
+        pytest.param(5, id="some"),
         pytest.param(1000, id="many", marks=[pytest.mark.soak, pytest.mark.timeout(3000)]),
     ],
 )
