@@ -98,7 +98,10 @@ class Rounds:
         """Begin nothing new, and wait for a pass under way; False if it has not ended by then."""
         self._stopping.set()
         self._halt.request(reason)
-        return self._passing.acquire(timeout=patience.total_seconds())
+        ended = self._passing.acquire(timeout=patience.total_seconds())
+        if ended:  # one that waits to begin sees that it must not, and has to end too
+            self._passing.release()
+        return ended
 
     def make_pass(self) -> None:
         """Make one pass. What it raises is for `note_lack`."""
