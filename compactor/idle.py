@@ -223,12 +223,6 @@ def is_like(key: str, pattern: str) -> bool:
     return fnmatchcase(key, pattern.replace("[", "[[]"))
 
 
-def read_activity(tail: SessionTail, policy: IdlePolicy) -> datetime | None:
-    """Return when somebody last spoke, in UTC; None where nobody did or the time says nothing."""
-    spoken = [m for m, flag in zip(tail.messages, spoken_flags(tail.messages), strict=True) if flag]
-    return read_instant(spoken[-1].timestamp, policy.zone) if spoken else None
-
-
 def spoken_upto(messages: tuple[Message, ...]) -> int:
     """Return how many messages there are up to the newest spoken one, that one included."""
     return max((i + 1 for i, flag in enumerate(spoken_flags(messages)) if flag), default=0)

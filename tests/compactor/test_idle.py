@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from freezegun import freeze_time
 
-from compactor.idle import read_activity, select_idle, spoken_upto
+from compactor.idle import Look, select_idle, spoken_upto
 from compactor.journal import SessionMemory
 from compactor.model import IdlePolicy, Reason
 from session.model import SessionRef
@@ -141,7 +141,7 @@ def test_what_nobody_said_is_no_activity(rows: list[Row]) -> None:
     fresh = [data | {"timestamp": ago(SECOND)} for data in rows]
     tail = tail_of(*exchange(), *fresh)
     assert reason_of(tail) is Reason.DUE
-    assert read_activity(tail, idle_policy()) == NOW - TTL
+    assert Look(tail, SessionMemory(), idle_policy(), NOW).since == NOW - TTL
     assert spoken_upto(tail.messages) == 2
 
 
@@ -280,6 +280,6 @@ def test_the_messages_of_a_scan_are_those_of_a_load() -> None:
 def test_nobody_spoke_in_a_session_without_messages() -> None:
     """There is no activity, and nothing to do."""
     assert reason_of(tail_of()) is Reason.COVERED
-    assert read_activity(tail_of(), idle_policy()) is None
+    assert Look(tail_of(), SessionMemory(), idle_policy(), NOW).since is None
     assert spoken_upto(messages_of(hidden(), delivery())) == 0
     assert tail_of().ref == REF

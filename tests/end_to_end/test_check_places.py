@@ -19,6 +19,7 @@ from tests.end_to_end.checking import (
     type_in,
     write_setting,
 )
+from tests.end_to_end.placing import mount
 from tests.end_to_end.support import LOW_FLOORS, SAMPLES, Invoke, copy_sessions
 
 NOBODY = 65534
@@ -271,15 +272,10 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of our own, of 120 MiB and few files."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=120m,nr_inodes=64,mode=700", "none", str(disk)]
-    try:
-        done = subprocess.run(mount, capture_output=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("there is no mount here")
-    if done.returncode:
-        pytest.skip("only root may mount, and not everywhere")
+    options = "size=120m,nr_inodes=64,mode=700"
+    take_away = mount("-t", "tmpfs", "-o", options, "none", target=disk)
     yield disk
-    subprocess.run(["umount", str(disk)], check=True)
+    take_away()
 
 
 def test_a_full_disk_is_told(

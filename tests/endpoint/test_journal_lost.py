@@ -11,7 +11,6 @@ import random
 import shutil
 import signal
 import sqlite3
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -20,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from compactor import journal_file
+from tests.end_to_end.placing import mount
 from tests.end_to_end.support import Invoke, Ran
 from tests.endpoint.server import Reply, Request, Server, answer, error
 from tests.endpoint.support import OTHERS, SHORT, SHORT_KEY, Place
@@ -185,15 +185,9 @@ def small_state(bare: Place) -> Iterator[Path]:
     """A state folder on a file system of its own, of one MiB."""
     state = bare.folder / "state"
     state.mkdir(mode=0o700)
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "none", str(state)]
-    try:
-        done = subprocess.run(mount, capture_output=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("there is no mount here")
-    if done.returncode:
-        pytest.skip("only root may mount, and not everywhere")
+    take_away = mount("-t", "tmpfs", "-o", "size=1m,mode=700", "none", target=state)
     yield state
-    subprocess.run(["umount", "--lazy", str(state)], check=True)
+    take_away()
 
 
 def fill(folder: Path) -> Path:
